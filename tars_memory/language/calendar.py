@@ -63,7 +63,9 @@ MONTH_FORMS = {
               "בינואר בפברואר במרץ באפריל במאי ביוני ביולי באוגוסט בספטמבר באוקטובר בנובמבר בדצמבר",
         "hi": "जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर|"
               "जनवरी फरवरी मार्च अप्रैल मई जून जुलाई अगस्त सितम्बर अक्तूबर नवम्बर दिसम्बर",
-        "hu": "január február március április május június július augusztus szeptember október november december",
+        "hu": "január február március április május június július augusztus szeptember október november december|"
+              "januárban februárban márciusban áprilisban májusban júniusban "
+              "júliusban augusztusban szeptemberben októberben novemberben decemberben",
         "id": "Januari Februari Maret April Mei Juni Juli Agustus September Oktober November Desember",
         "nb": "januar februar mars april mai juni juli august september oktober november desember",
         "pl": "styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień|"
@@ -74,7 +76,10 @@ MONTH_FORMS = {
               "января февраля марта апреля мая июня июля августа сентября октября ноября декабря|"
               "январе феврале марте апреле мае июне июле августе сентябре октябре ноябре декабре",
         "sv": "januari februari mars april maj juni juli augusti september oktober november december",
-        "tr": "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık",
+        "tr": "Ocak Şubat Mart Nisan Mayıs Haziran Temmuz Ağustos Eylül Ekim Kasım Aralık|"
+              "Ocakta Şubatta Martta Nisanda Mayısta Haziranda Temmuzda Ağustosta Eylülde Ekimde Kasımda Aralıkta|"
+              "Ocak_ayında Şubat_ayında Mart_ayında Nisan_ayında Mayıs_ayında Haziran_ayında "
+              "Temmuz_ayında Ağustos_ayında Eylül_ayında Ekim_ayında Kasım_ayında Aralık_ayında",
         "uk": "січень лютий березень квітень травень червень липень серпень вересень жовтень листопад грудень|"
               "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня|"
               "січні лютому березні квітні травні червні липні серпні вересні жовтні листопаді грудні",
@@ -119,6 +124,13 @@ DIARY_NAMES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = NAMES | {
     for language, weekdays in _WEEKDAYS_OF.items()
 }
 """Names of months and weekdays in a diary: :data:`NAMES` and those of further languages, as in Moment's locales."""
+
+LOCATIVES = [
+    name
+    for language, at in {"cs": 2, "el": 2, "fi": 2, "he": 1, "hu": 1, "pl": 2, "ru": 2, "tr": 1, "uk": 2}.items()
+    for name in MONTH_FORMS[language][at]
+]
+"""Names of months that mean "in" that month as they stand, or with a preposition that no other form has."""
 
 GENITIVES = {language: MONTH_FORMS[language][1] for language in ("cs", "el", "pl", "ru", "uk")}
 """Names of months where they follow a day's number, in the languages in which Moment then has another form."""

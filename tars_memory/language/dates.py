@@ -1,8 +1,8 @@
 """Dates in text: make those of a sentence absolute, and find those that a question names. Pure.
 
 Ambiguous dates are left as they are. In sentences, dates are found by the plain words in the language's TOML; in
-questions, in English, in numbers, and in any known language as a month with a day or a year, or as words for a day or
-a week (``gestern``, ``la semaine dernière``). What is understood in a question is understood as a value of ``since:``.
+questions, in English, in numbers, and in any known language as a month, or as words for a day or a week (``gestern``,
+``la semaine dernière``). What is understood in a question is understood as a value of ``since:``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,26 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 from unicodedata import decimal
 
-from tars_memory.language.calendar import DAYS, MONTH_FORMS, MONTHS, NAMES, STRETCHES, WEEKDAY_STEPS, WEEKDAYS
-from tars_memory.language.words import LANGUAGES, STOP_WORDS, WORD, fold, language, language_of, unspaced_runs
+from tars_memory.language.calendar import (
+    DAYS,
+    LOCATIVES,
+    MONTH_FORMS,
+    MONTHS,
+    NAMES,
+    STRETCHES,
+    WEEKDAY_STEPS,
+    WEEKDAYS,
+)
+from tars_memory.language.words import (
+    LANGUAGES,
+    STOP_WORDS,
+    WORD,
+    fold,
+    foreign_language,
+    language,
+    language_of,
+    unspaced_runs,
+)
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _SHOWN = {"month": 7, "year": 4}
@@ -221,6 +239,8 @@ _LONGEST_ENDING = 3
 _LONGEST_PREPOSITION = 2
 """Length of words that may stand beside a date in a value: ``w październiku 2026``, ``2026 г.``. Longer ones are other
 words, unless they are English function words or a day of the week."""
+_LONG_MONTH = 6
+"""Minimum length of a name of a month in another language that is hardly ever another word or a first name."""
 _MARKS = "\u0300-\u036f\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963"
 """Marks that belong to the letter before them: accents, vowel signs of Devanagari."""
 _LEAP_YEAR = 2000
@@ -305,28 +325,35 @@ class _Names(NamedTuple):
     """Names in other languages.
 
     Attributes:
-        months: numbers of months by folded name. They only count with a day or a year: ``mars`` and ``mai`` are a
-            planet and a name too.
         weekdays: numbers of days of the week by name; Monday is 0.
         signed: matches a date in which every number has the sign of its unit.
     """
 
-    months: dict[str, int]
     weekdays: dict[str, int]
     signed: re.Pattern[str] | None
 
 
-_NO_NAMES = _Names({}, {}, None)
+_NO_NAMES = _Names({}, None)
 
 
 @cache
 def _names() -> _Names:
     """Return the names in all languages; asked for only by texts with a digit, which most questions don't contain."""
-    forms = [*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())]
-    months = {fold(name): number for names in forms for number, name in enumerate(names, start=1)}
     weekdays = {name.lower(): number for _, names in NAMES.values() for number, name in enumerate(names)}
     signed = r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日号號일])?)?"
-    return _Names(months, weekdays, re.compile(signed))
+    return _Names(weekdays, re.compile(signed))
+
+
+@cache
+def _month_names() -> dict[str, int]:
+    """Return the numbers of months by folded name in all languages."""
+    names = chain.from_iterable((*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())))
+    return {name: at % len(MONTHS) + 1 for at, name in enumerate(fold("\n".join(names)).split("\n"))}
+
+
+@cache
+def _locatives() -> frozenset[str]:
+    return frozenset(map(fold, LOCATIVES))
 
 
 @cache
@@ -367,6 +394,7 @@ class _Scan:
 
     def __init__(self, text: str, today: date, *, alone: bool = False) -> None:
         self.today = today
+        self.text = text
         self.alone = alone
         """Whether the text is nothing but a date: then months need no capital letter or preposition."""
         self.names = _names() if alone or any(map(str.isdigit, text)) else _NO_NAMES
@@ -424,15 +452,14 @@ class _Scan:
 
     def month(self, word: str) -> int | None:
         """Return the number of the month that a word names."""
-        return _MONTHS.get(word) or self.names.months.get(fold(word))
+        return _MONTHS.get(word) or _month_names().get(fold(word))
 
     def month_at(self, i: int) -> tuple[int, int] | None:
-        """Return the number of the month named at i, and the index after it; in Vietnamese it is two words."""
-        word = self.word(i)
+        """Return the number of the month named at i, and the index after it; some names are two words."""
+        word, after = self.word(i), self.word(i + 1)
+        if after and (two := _month_names().get(fold(f"{word} {after}"))):
+            return two, i + 2
         month = self.month(word)
-        if month is None and word and self.word(i + 1):
-            two = self.names.months.get(fold(f"{word} {self.word(i + 1)}"))
-            return (two, i + 2) if two is not None else None
         return (month, i + 1) if month is not None else None
 
     def day_at(self, i: int) -> tuple[int, int] | None:
@@ -538,7 +565,7 @@ class _Scan:
         year = self.year_of(self.word(at))
         if year is not None:
             return _months(year, month), at + 1 - i
-        if not self.month_alone(i):
+        if not (self.month_alone(i) or self.other_month_alone(i, end)):
             return None
         step = _STEPS.get(self.words[i - 1]) if i else None
         named = _months(2000, month)._replace(yearless=True)
@@ -558,6 +585,30 @@ class _Scan:
         if len(word) <= 4 and word not in ("may", "june") and not capital:
             return False
         return before in _BEFORE_MONTH or (capital and i > 0)
+
+    def other_month_alone(self, i: int, end: int) -> bool:
+        """Whether a bare name of a month in another language means the month: ``mars`` is a planet and ``mai`` a name,
+        too, and Rio is ``de Janeiro``.
+
+        It does if it is long, says "in" by itself, is of two words, or has a case ending after an apostrophe. A short
+        name does behind a short word, if that or the text is not English: ``en mayo``, ``vad gjorde jag i maj``.
+
+        Args:
+            i: of its first word.
+            end: index after its last word.
+        """
+        name, before = fold(self.words[i]), self.word(i - 1)
+        if end > i + 1:
+            return True
+        if name not in _month_names() or (before and self.joined(i - 1) == i):
+            return False
+        if name in _locatives() or len(name) >= _LONG_MONTH:
+            return True
+        ending = self.words[end] if self.gaps[end - 1] in ("'", "’") and end < len(self.words) else ""
+        if 1 < len(ending) <= _LONGEST_ENDING:
+            return True
+        is_short = before.isalpha() and len(before) <= _LONGEST_PREPOSITION
+        return is_short and (before not in STOP_WORDS or foreign_language(self.text) != "")
 
     def with_year(self, month: int, day: int, i: int, at: int) -> tuple[NamedDate, int] | None:
         """Return a day of a month, with the year if one follows at ``at``; ``i`` is the first word of the date."""
