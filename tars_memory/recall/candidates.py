@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _ITEMS = frozenset({"item", "empty", "machinery", "replaced"})
 """The kinds of lines that begin a list item."""
 
+MARK_CHARACTERS = 7
+"""Maximum number of characters around a state, a block id or a source, with the time before it: ``- 14:30 [``."""
 USUAL_SAMPLE = 16
 """Number of chunks, spread over the vault, from which the usual nearness to a query is estimated."""
 CHUNKS_BEFORE = 50
@@ -76,21 +78,24 @@ class CandidateLine:
         self.nearest: list[float] = []
 
     @cached_property
+    def content_length(self) -> int:
+        """About how many characters it has without its state, block id and source."""
+        parts = (self.known.state, self.known.block_id, self.known.source)
+        return max(1, self.length - sum(len(part) + MARK_CHARACTERS for part in parts if part))
+
+    @cached_property
     def content_words(self) -> frozenset[str]:
         """Its words; of text written without blanks the single signs.
 
         Times, states, block ids and sources don't count as words: the index knows them, so that a search needs no
         grammar to find them.
         """
-        known, words = self.known, set[str]()
-        for word in tokens(self.text):
-            if len(word) <= 2 and word.isdigit():
-                continue
-            if word.isascii() or not unspaced_runs(word):
-                words.add(word)
-            else:
-                words.update(word)
-        return frozenset(words.difference([known.state], tokens(known.block_id), tokens(known.source)))
+        known = self.known
+        words = {word for word in tokens(self.text) if len(word) > 2 or not word.isdigit()}
+        for word in () if self.text.isascii() else [*filter(unspaced_runs, words)]:
+            words.remove(word)
+            words.update(word)
+        return frozenset(words.difference([known.state], tokens(known.block_id + " " + known.source)))
 
 
 class Candidate:

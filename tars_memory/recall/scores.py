@@ -43,8 +43,6 @@ PARTS = (
 
 WORDS_PART = PARTS.index("line: words")
 HEADING, PROPERTY = "heading", "property"
-MARK_CHARACTERS = 7
-"""Maximum number of characters around a state, a block id or a source, with the time before it: ``- 14:30 [``."""
 TIE_BREAK = 1e-9
 """Difference that is made between the scores of lines that say the same, so that the newer one comes first."""
 NEVER_FADES = "9999-12-31"
@@ -290,17 +288,12 @@ def _is_alike(older: CandidateLine, newer: CandidateLine, least: float) -> bool:
         return False
     if newer.validity < older.validity or newer.chunk.date < older.chunk.date or newer.speaker < older.speaker:
         return False
-    lengths = (_content_length(older), _content_length(newer))
+    lengths = (older.content_length, newer.content_length)
     if min(lengths) < least * least * max(lengths):
         return False
     old, new = older.content_words, newer.content_words
-    return bool(old) and len(old & new) >= least * len(old | new)
-
-
-def _content_length(line: CandidateLine) -> int:
-    """Return about how many characters a line has without its state, block id and source."""
-    parts = (line.known.state, line.known.block_id, line.known.source)
-    return max(1, line.length - sum(len(part) + MARK_CHARACTERS for part in parts if part))
+    both = len(old & new)
+    return both > 0 and both >= least * (len(old) + len(new) - both)
 
 
 def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:

@@ -575,7 +575,7 @@ class Layout:
         """
         path = self.daily_path(_SOME_DAY, scope="")
         hidden = any(step.startswith(".") for step in path.split("/"))
-        if hidden or re.search(_UNNAMEABLE, path) or self.project_of(path) or self.tier_of(path) is not Tier.DAILY:
+        if hidden or _is_unnameable(path) or self.project_of(path) or self.tier_of(path) is not Tier.DAILY:
             raise UsageError(
                 f"folder and format of the daily notes ({source}) make {path!r}, which is not a place for a daily note",
                 "name a folder that is not hidden, outside projects and sessions, and a format like YYYY-MM-DD",
@@ -675,6 +675,11 @@ def _possible_spellings(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{folder}{slash}{spelling}.md" for spelling in stems))
 
 
+def _is_unnameable(path: str) -> bool:
+    """Whether a path holds a character that no file of a vault can be named by; usual ones need no pattern."""
+    return not path.isprintable() and re.search(_UNNAMEABLE, path) is not None
+
+
 def _note(path: str, source: str) -> str:
     """Return a setting as the path of a note, without slashes at its ends.
 
@@ -683,7 +688,7 @@ def _note(path: str, source: str) -> str:
     """
     path = path.strip().strip("/")
     hidden = any(part in ("", "..") or part.startswith(".") for part in path.split("/"))
-    if path[-3:] != ".md" or hidden or re.search(_UNNAMEABLE, path):
+    if path[-3:] != ".md" or hidden or _is_unnameable(path):
         raise UsageError(
             f"{path!r} ({source}) is not a note inside the vault", "name it as the vault shows it: Memory.md"
         )
@@ -697,7 +702,7 @@ def _folder(path: str, source: str) -> str:
         UsageError: the path would leave the vault, or no folder can have such a name.
     """
     path = path.strip().strip("/")
-    if path and (any(part in ("", ".", "..") for part in path.split("/")) or re.search(_UNNAMEABLE, path)):
+    if path and (any(part in ("", ".", "..") for part in path.split("/")) or _is_unnameable(path)):
         raise UsageError(
             f"{path!r} ({source}) is not a folder inside the vault", "name it as the vault shows it: notes/daily"
         )

@@ -10,8 +10,6 @@ doesn't see of a line. It is in this module because a keyword search needs it an
 :func:`check_text` refuses typed input that is not text: it could not be written as it is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -248,6 +246,8 @@ def shell_path(path: str) -> str:
     A path with invisible characters is quoted for bash, zsh and ksh, with their bytes in octal as git writes them:
     ``$'new\nline\033.md'``. Any other path is returned as it is.
     """
+    if path.isascii() and path.isprintable():
+        return path
     escaped = path.replace("\\", "\\\\").replace("'", "\\'")
     shown = re.sub("[\t\n\u2028\u2029\udc80-\udcff]", lambda found: _in_octal(found[0]), visible(escaped, _in_octal))
     return path if shown == escaped else f"$'{shown}'"
