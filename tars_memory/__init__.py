@@ -4,8 +4,6 @@
 that ``import tars_memory`` costs nothing at start.
 """
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

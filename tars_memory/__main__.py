@@ -6,8 +6,6 @@ raised, and the process ends by ``os._exit`` once its output is flushed and its 
 ``import typer`` costs 6.2 times ``python -c pass`` without these two measures, 4.7 with them).
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

@@ -1,7 +1,5 @@
 """Capture: write down what a person or a program enters, as it is; and read foreign logs."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

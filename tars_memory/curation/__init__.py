@@ -1,7 +1,5 @@
 """Curation: proposes what to remember, merge or remove, by rules or with a model; the person decides."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

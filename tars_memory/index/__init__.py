@@ -1,7 +1,5 @@
 """The index: SQLite, FTS5 and vectors, derived from the vault; it can be deleted at any time."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

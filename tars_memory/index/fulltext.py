@@ -13,8 +13,6 @@ FTS5 removes diacritics from Latin letters alone. People leave out others, too (
 queries. One definition of a word decides both which words get a vector and which words of a query are searched.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

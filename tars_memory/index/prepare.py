@@ -25,8 +25,6 @@ in the low nibbles and 16 to 31 in the high ones, each minus 8, times the scale.
 The graph is written as ONNX by hand: a dozen kinds of protocol buffer fields are less code than a library for them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import mmap

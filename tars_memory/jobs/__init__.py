@@ -1,7 +1,5 @@
 """Jobs that use the whole program: nightly run, watcher, hooks, doctor, forgetting, merging, status and models."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

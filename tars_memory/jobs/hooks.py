@@ -5,8 +5,6 @@ process of its own (:mod:`tars_memory.doors.cli.background`), which shares nothi
 terminal.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -5,8 +5,6 @@ bytes from before, so that ``uninstall`` restores exactly these. Links are follo
 people who keep their settings in a repository need it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

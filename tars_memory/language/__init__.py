@@ -1,7 +1,5 @@
 """Words, sentences and dates in the languages that the rules know, one TOML each. Pure: reads no data of the user."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -1,7 +1,5 @@
 """Names of months, weekdays and relative days in the known languages. Pure."""
 
-from __future__ import annotations
-
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),

@@ -6,8 +6,6 @@ any content word differs, two statements are different. Which statements are abo
 only sorts what a person is shown.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

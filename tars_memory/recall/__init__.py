@@ -1,7 +1,5 @@
 """Recall: search and context. Reads, never writes a note, never asks a model."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -6,8 +6,6 @@ the share of the gold lines that are among the hits that fit, in their order, in
 don't inflate it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence

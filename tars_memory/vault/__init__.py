@@ -1,7 +1,5 @@
 """The vault: markdown, the only truth. Reading, parsing, and the one door for writes."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -3,8 +3,6 @@
 A link is resolved as in Obsidian: by path, else by name anywhere in the vault, the archive included.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -5,8 +5,6 @@
 statements are spliced in, every other byte stays.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

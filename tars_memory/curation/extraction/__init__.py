@@ -1,7 +1,5 @@
 """Extraction: turns conversations into candidates, each with its quote and speaker."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

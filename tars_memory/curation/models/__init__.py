@@ -1,7 +1,5 @@
 """Language models: asks them within limits, and reads from their answers only what refers to what they were shown."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -1,7 +1,5 @@
 """Tidying: finds duplicates, empty bullets, dead links and expired lines, and archives old notes."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -1,7 +1,5 @@
 """The command line: the only room that prints, asks and exits."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -4,8 +4,6 @@ A command's module is imported only when the command is called; ``--help`` reads
 :data:`COMMANDS`. Whatever happens, :func:`run` returns an exit code of the documented table, and no traceback is shown.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -4,8 +4,6 @@ A hook starts it to examine a conversation, without waiting for the result, whic
 to finish an index (``index VAULT``); a file that ``status`` reads shows the progress.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """Error messages and their exit codes, and keeping input that was not written. Imported only on a failure."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """The grammar of a vault's markdown: bytes to structure, and what to splice in. Pure."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

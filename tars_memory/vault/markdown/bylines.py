@@ -6,8 +6,6 @@ CommonMark: headings, lists by their indent, fences, comments, quotes, tables, l
 of list items is not parsed further, and link definitions count as text.
 """
 
-from __future__ import annotations
-
 import re
 from string import ascii_letters
 

@@ -6,8 +6,6 @@ the time (``14:30``), feedback notes and entries under :data:`DECISIONS` the tim
 provenance of a promoted line. The block id is written only when something links to the line.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterable, Sequence

@@ -8,8 +8,6 @@ search and of what a model is given; nothing changes in the vault. Children expi
 is the one that :mod:`tars_memory.vault.markdown.facts` reads.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date

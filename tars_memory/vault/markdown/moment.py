@@ -4,8 +4,6 @@ Full names of months and weekdays (``MMMM``, ``dddd``) are known in the language
 else that depends on a language, including short names and week numbers, is English, as in Moment.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The one door for writes: protocol, journal, recovery, spool, undo."""
 
-from __future__ import annotations
-
 from lazy_loader import attach
 
 TYPE_CHECKING = False

@@ -11,8 +11,6 @@ A month is removed as a whole once it ended longer ago than the limit. Only the 
 rule, and what review promoted, are kept: ``context`` and ``why`` ask for them years later.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
