@@ -261,6 +261,7 @@ def test_the_json_objects(tmp_path: Path, inside: Callable[..., Any]) -> None:
             declared = reference.members(name, option)
             known = declared | optional
             real = set[str]()
+            assert (name, option) in answers, f"CALLS holds no call of {name} {option}"
             for each in answers[name, option]:
                 assert (name, option) == ("hook", "") or isinstance(each.pop("notices"), list), (name, option)
                 real |= seen(each, known)
