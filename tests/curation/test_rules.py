@@ -144,6 +144,20 @@ def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("I live in New York … no, York", "I live in New York, no, York"),
+        ("My budget is 8000. No wait, 9500.", "My budget is 8000, no wait, 9500"),
+        ("Ich wohne in Köln. Nein, Bonn!", "Ich wohne in Köln, nein, Bonn"),
+        ("J'habite à Lille... non, à Lens.", "J'habite à Lille, non, à Lens"),
+        ("I live in York. No, thanks.", "I live in York"),
+    ],
+)
+def test_a_value_that_corrects_itself_does_not_stand_alone(said: str, left: str) -> None:
+    assert kept(said) == [left]
+
+
 def test_the_answer_to_a_question_takes_back_only_what_was_asked_about() -> None:
     assert kept("I speak French.", "Do you speak Spanish?", "No, I speak German.") == [
         "I speak French",

@@ -88,6 +88,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 """A name or number that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln``."""
+_AMENDS = r"\W*{}\b(?:\W+\w+){0,2}?(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
+"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``."""
 _CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
 """The beginning of a word of a name, or of a number."""
 _PAST_BLANKS = re.compile(r"\s*")
@@ -331,9 +333,21 @@ class _UserTurn:
                 skip = False
                 continue
             talk = talk and sentence not in self.supposes
-            found += self._facts(sentence, day, talk=talk, requests=requests)
+            new = [*self._facts(sentence, day, talk=talk, requests=requests)]
+            if found and not new and phrase_pattern("feedback", "denies", _AMENDS).fullmatch(plain):
+                self._amend(found, sentence, day)
+            found += new
             talk = talk and not (self.makes and lang.pattern("makes").search(plain)) and not self._hands_over(sentence)
         return found
+
+    def _amend(self, found: list[DrawnFact], sentence: Sentence, day: date) -> None:
+        """Add another value (``… no, York``) to the fact of the sentence before, which no longer holds without it."""
+        last, before = found[-1], self.sentences[self.sentences.index(sentence) - 1]
+        if last.quote == " ".join(before.text.split()):
+            said = with_absolute_dates(sentence.text, day, self.lang.code).strip(_AROUND)
+            quote = self.turn.text[before.start : sentence.start + len(sentence.text)]
+            text = f"{last.text}, {said[:1].lower()}{said[1:]}"
+            found[-1] = last._replace(text=" ".join(text.split()), quote=" ".join(quote.split()))
 
     def _hands_over(self, sentence: Sentence) -> bool:
         """Whether a sentence ends with a colon, so that somebody else's text follows; not after a request to remember
