@@ -38,6 +38,21 @@ def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str
     assert kept(sentence) == [wanted], code
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("I live in Dublin and I work as a nurse.", ["I live in Dublin", "I work as a nurse"]),
+        ("I live in Dublin and I have two cats.", ["I live in Dublin and I have two cats"]),
+        ("J'habite à Lyon et je travaille comme infirmière.", ["J'habite à Lyon", "Je travaille comme infirmière"]),
+        ("Abito a Torino e lavoro come insegnante.", ["Abito a Torino", "Lavoro come insegnante"]),
+        ("Moro em Recife e trabalho como professora.", ["Moro em Recife", "Trabalho como professora"]),
+        ("I have two cats and I like tea.", ["I have two cats and I like tea"]),
+    ],
+)
+def test_a_sentence_with_two_facts_over_time_gives_both(said: str, wanted: list[str]) -> None:
+    assert kept(said) == wanted
+
+
 @pytest.mark.parametrize(("code", "said"), LEFT_ALONE, ids=[f"{c}: {str(s)[:40]}" for c, s in LEFT_ALONE])
 def test_what_must_be_left_alone_is(code: str, said: str | tuple[str, ...]) -> None:
     turns = [said] if isinstance(said, str) else [part for one in said for part in (one, "Fine.")]

@@ -425,10 +425,18 @@ class _UserTurn:
                 if end <= start:
                     break
                 form = _form(self.lang, text[start:end], day) if end <= limit else None
-                if form:
+                if form and not any(self._divides(text, start, at, end, day) for at in breaks):
                     yield self._fact(text[start:end], sentence, day, form["kind"], habit=form.get("habit", False))
                     done = end
                     break
+
+    def _divides(self, text: str, start: int, at: re.Match[str], end: int, day: date) -> bool:
+        """Whether a break divides a part of a sentence into two statements that each state a fact over time, which is
+        only read from a statement of its own.
+        """
+        parts = (text[start : at.start()], text[at.end() : end].lstrip()) if start < at.start() < at.end() < end else ()
+        dated = [with_absolute_dates(part, day, self.lang.code) for part in parts if _form(self.lang, part, day)]
+        return len(dated) > 1 and all(stated(part, day, (self.lang.code,)) for part in dated)
 
     def _is_rule(self, plain: str, *, order: bool) -> bool:
         """Whether a sentence says how to work in general, and not what the text at hand should be like; an order may be
