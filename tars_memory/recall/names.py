@@ -448,7 +448,7 @@ def _part_of_note(vault: Vault, path: str, part: str) -> NamedPlace:
 
 
 def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> str:
-    """Return the path of the note with a name, or at a path.
+    """Return the path of the note with a name, or at a path; or of the only one whose name begins with this number.
 
     Raises:
         NotFoundError: there is none; the hint gives names that begin so, then names that are spelt alike. Or its file
@@ -474,6 +474,10 @@ def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) ->
         except PartialError as error:
             raise NotFoundError(error.message, error.hint) from None
     names = reader.names(scope)
+    if (number := name.removesuffix(".md")).isdecimal():  # which a Zettelkasten writes before a title
+        numbered = [known for known in names.beginning(number) if known.split()[0] == number]
+        if len(numbered) == 1:
+            return path_of_note(reader, vault, numbered[0], scope=scope)
     near = list(dict.fromkeys([*names.beginning(name), *names.suggestions(name)]))[:SUGGESTIONS]
     raise NotFoundError(
         f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
@@ -620,6 +624,10 @@ class Reason(NamedTuple):
     weight: float
 
 
+LINKS = ("links_to", "linked_from")
+"""The kinds of reasons that are a link between the two notes."""
+
+
 class NearNote(NamedTuple):
     """A note near another one.
 
@@ -627,7 +635,7 @@ class NearNote(NamedTuple):
         path: of the near note.
         title: of the near note.
         score: the sum of the weights of the reasons.
-        reasons: by weight, the largest first.
+        reasons: links first, then by weight, the largest first.
     """
 
     path: str
@@ -652,8 +660,9 @@ BELOW = 0.16
 def notes_near(reader: IndexReader, vault: Vault, name: str, *, scope: str, limit: int) -> tuple[str, list[NearNote]]:
     """Return the notes that are clearly near a note, and why; there may be none.
 
-    The more links a note has, the less a link weighs. Tags and targets count if at most the square root of all notes
-    have them. A passage counts if it is further above what is usual for this note than the nearest passage by chance.
+    Notes that are linked come first: somebody made that link by hand. The more links a note has, the less one weighs.
+    Tags and targets count if at most the square root of all notes have them. A passage counts if it is further above
+    what is usual for this note than the nearest passage by chance.
 
     Args:
         reader: of the index, up to date.
@@ -676,9 +685,9 @@ def notes_near(reader: IndexReader, vault: Vault, name: str, *, scope: str, limi
         reasons.setdefault(other, []).append(reason)
     found = []
     for row in reader.notes(ids[other] for other in reasons if other != path).values():
-        why = sorted(reasons[row.path], key=lambda reason: -reason.weight)
+        why = sorted(reasons[row.path], key=lambda reason: (reason.kind not in LINKS, -reason.weight))
         found.append(NearNote(row.path, row.title, round(sum(reason.weight for reason in why), 3), tuple(why)))
-    return path, sorted(found, key=lambda note: (-note.score, note.path))[:limit]
+    return path, sorted(found, key=lambda note: (note.reasons[0].kind not in LINKS, -note.score, note.path))[:limit]
 
 
 def _reasons(reader: IndexReader, path: str, scope: str) -> Iterator[tuple[str, Reason]]:

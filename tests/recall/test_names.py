@@ -223,7 +223,7 @@ def test_of_a_name_that_no_note_has_the_ones_that_begin_so_are_offered(vault, te
 def test_the_name_that_begins_so_is_offered_before_those_that_are_spelt_alike(tmp_path):
     recalled = Recalled(tmp_path, {f"20260310120{n} Idea {n}.md": f"idea {n}\n" for n in (1, 2, 3)})
     with pytest.raises(NotFoundError) as told:
-        recalled.index.read(lambda reader: path_of_note(reader, recalled.index.vault, "202603101202", scope=""))
+        recalled.index.read(lambda reader: path_of_note(reader, recalled.index.vault, "202603101202 Ide", scope=""))
     recalled.close()
     assert str(told.value.hint).startswith("did you mean 202603101202 Idea 2, ")
 

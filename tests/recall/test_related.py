@@ -74,6 +74,31 @@ def test_links_count_in_both_directions_and_those_of_a_hub_count_less(tmp_path: 
         assert reasons(memory, "Self") == {}
 
 
+def test_a_link_comes_before_a_tag(tmp_path: Path) -> None:
+    notes = {f"n{i}.md": "x\n" for i in range(40)}
+    notes |= {
+        "a.md": "#rare " + " ".join(f"[[n{i}]]" for i in range(5)), "b.md": "#rare\n", "n4.md": "#rare #rarer\n",
+        "c.md": "#rarer [[a]]" + " ".join(f"[[n{i}]]" for i in range(9, 29)),
+    }  # fmt: skip
+    with opened(make_vault(tmp_path / "vault", notes)) as memory:
+        found = memory.related("a")[1]
+        assert [near.path for near in found] == ["n4.md", "n0.md", "n1.md", "n2.md", "n3.md", "c.md", "b.md"]
+        assert [why.kind for why in found[0].reasons] == ["linked_from", "tag"] and found[-1].score > found[1].score
+
+
+def test_a_number_names_the_only_note_that_begins_with_it(tmp_path: Path) -> None:
+    notes = {
+        "z/202401011200 Coffee.md": "beans\n", "202401011201 Tea.md": "leaves\n", "202401011201 Mate.md": "leaves\n",
+        "2024-11-20 met Anna.md": "beans\n", "Coffee shops.md": "[[202401011200]]\n",
+    }  # fmt: skip
+    with opened(make_vault(tmp_path / "vault", notes)) as memory:
+        for typed in ("202401011200", "202401011200.md"):
+            assert memory.place(typed).path == "z/202401011200 Coffee.md"
+        for other in ("202401011201", "2024", "20240101120", "Coffee"):
+            with pytest.raises(NotFoundError):
+                memory.place(other)
+
+
 def test_tags_and_targets_count_that_few_notes_have(tmp_path: Path) -> None:
     notes = {f"n{i}.md": "x #common [[Everyone]]\n" for i in range(100)}
     notes |= {

@@ -121,10 +121,11 @@ def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
     """Return a hit of the last search, or if it has no such number, the note of that name (``2025``)."""
     try:
         return hit_of(call.workspace, int(number or 1), terminal=call.out.stdout.isatty())
-    except (NotFoundError, UsageError):
-        with contextlib.suppress(NotFoundError):
-            if number:
+    except (NotFoundError, UsageError) as error:
+        if number:
+            with contextlib.suppress(NotFoundError):
                 return _note(call, number)
+            error.message += f", and no note is called {number!r}"
         raise
 
 
@@ -340,7 +341,7 @@ tm related Rye bread
     exits="1 nothing is near, or no such note; 2 several notes fit",
     answers="""
 path: the note
-related[].path title score: a note near it; higher is nearer
+related[].path title score: a note near it, linked ones first; higher is nearer
 related[].reasons[].kind: `links_to` (it links here), `linked_from`, `target` (both link to it), `tag`, `meaning`
 related[].reasons[].what: the target or tag; of `meaning` the line of the passage
 related[].reasons[].weight: its part of the score
@@ -353,9 +354,9 @@ def related(
 ) -> int:
     """List the notes that are near a note, best first, each with the reasons.
 
-    Notes are near by links in either direction, by a link to the same or a tag that few notes have, and by passages
-    that mean the same, as far as there are vectors. Where nothing is near it lists nothing. In a pipe one line a
-    note, with tabs: path, reasons.
+    Notes are near by links in either direction, which come first, by a link to the same or a tag that few notes have,
+    and by passages that mean the same, as far as there are vectors. Where nothing is near it lists nothing. In a pipe
+    one line a note, with tabs: path, reasons.
     """
     path, found = call.memory().related(_linked(call, note), limit=limit)
     if not call.answered({"path": path, "related": found}):
