@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tars_memory.index import database, fulltext, naming
 from tars_memory.index.fulltext import Filter, conditions_of
-from tars_memory.language.words import fold, stem
+from tars_memory.language.words import fold, joints, stem
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
@@ -207,13 +207,13 @@ class IndexReader:
 
     def hyphenated(self, parts: tuple[str, str], within: Filter) -> int:
         """Return in how many chunks, of all scopes, two folded words stand side by side; 0 if none of the newest that
-        may answer writes them with a hyphen.
+        may answer writes them with a hyphen, or as one number.
         """
         matching, values = self.matching("chunk_words", fulltext.quoted(" ".join(parts)))
         count = int(self.connection.execute(f"SELECT count(*) FROM ({matching}) w", values).fetchone()[0])
         if not count:
             return 0
-        written, root = re.compile(rf"(?<![^\W_]){parts[0]}[-‐‑]([^\W_]+)"), stem(parts[1])
+        written, root = re.compile(rf"(?<![^\W_]){parts[0]}[{joints(parts[0])}]([^\W_]+)"), stem(parts[1])
         texts = (fold(text) for _, text in self._texts(" ".join(parts), within, HYPHENS_READ))
         return count if any(stem(end) == root for text in texts for end in written.findall(text)) else 0
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 WORD = re.compile(r"[^\W_]+")
 """One token of unicode61: a run of letters and digits."""
@@ -290,13 +290,25 @@ def stems(words: Iterable[str]) -> dict[str, str]:
 
 
 def halves(words: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Return the two parts of each word, at each place where a hyphen may be, → the word; a number has none."""
+    """Return the two parts of each word, at each place where a hyphen may be, → the word; of a number where
+    its thousands may be set apart: ``14.500``, ``14 500``.
+    """
     return {
         (word[:i], word[i:]): word
         for word in words
-        if len(word) <= _LONGEST and not word.isdigit()
-        for i in range(1, len(word))
+        if len(word) <= _LONGEST
+        for i in (range(1, len(word)) if not word.isdigit() else (len(word) - 3,) if 4 <= len(word) <= 6 else ())
     }
+
+
+def joints(head: str) -> str:
+    """Return the characters that may join the first of two halves to the second, for a set in a regular expression."""
+    return r".,'’\s" if head.isdigit() else "-‐‑"
+
+
+def is_grouped(parts: Sequence[str]) -> bool:
+    """Whether words are one number with its thousands set apart: ``14``, ``500``."""
+    return all(map(str.isdigit, parts)) and len(parts[0]) <= 3 and all(len(part) == 3 for part in parts[1:])
 
 
 @cache

@@ -130,8 +130,9 @@ class Query:
         filter: what narrows the query to tiers, tags, paths, days and notes.
         dates: the dates that the text names.
         date_words: the words that name them.
-        halves: the two parts of a word at each place where notes may have a hyphen → the word.
-        joined: those of the phrases that are written with hyphens → the same without.
+        halves: the two parts of a word at each place where notes may have a hyphen, of a number where its thousands may
+            be set apart → the word.
+        joined: those of the phrases that are written with hyphens, or are a number → the same in one word.
         stems: stem of each word of the above fields.
         names: the words with a capital, folded, that FTS5 takes for function words.
         runs: the runs of ``meaning`` in scripts without blanks.
@@ -442,7 +443,8 @@ class _Parser:
         phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
         query.halves = language.halves((*query.words, query.last_word))
         text = fold(query.meaning)
-        query.joined = {parts: "".join(parts) for parts in query.phrases if "-".join(parts) in text}
+        whole = (parts for parts in query.phrases if "-".join(parts) in text or language.is_grouped(parts))
+        query.joined = {parts: "".join(parts) for parts in whole}
         halves = (half for pair in query.halves for half in pair)
         query.stems = language.stems(
             {*query.words, query.last_word, *query.date_words, *phrased, *query.joined.values(), *halves}

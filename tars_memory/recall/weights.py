@@ -16,7 +16,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
-from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, stem, stems, symbols
+from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, joints, stem, stems, symbols
 from tars_memory.recall.query import Fading, Query
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class Terms:
         if self._compounds:
             pairs = (pair for pair in query.compounds if pair not in query.phrases)
             ends = ((head, heads_of((stem(tail),))[0]) for head, tail in pairs)
-            self._hyphens = re.compile("|".join(rf"(?<=(?<![^\W_]){head})[-‐‑ ](?={tail})" for head, tail in ends))
+            self._hyphens = re.compile(
+                "|".join(rf"(?<=(?<![^\W_]){head})[{joints(head)} ](?={tail})" for head, tail in ends)
+            )
         self._heads = heads_of(tuple(self.roots))
 
     @property

@@ -342,6 +342,7 @@ HYPHENS = {
     "Polski.md": "- Mini-spódnica Ani jest w szafie.\n",
     "projects/b/B.md": "- The x-ray was on Tuesday.\n- The hotspot is on.\n",
     "Other.md": "- The hot spot of the x ray is here.\n",
+    "Kira.md": "- Kira 14.500 TL, depozito 29 000 TL.\n- Price: 3,250 or 3’251 $.\n- Lager 17800.\n- Tel 12.3456.\n",
 }
 
 
@@ -369,6 +370,15 @@ def hyphens(tmp_path_factory):
         ("minispódnica", {"Mini-spódnica"}),
         ("notable", set()),
         ("wifi -tshirt", {"Wi-Fi"}),
+        ("14500", {"14.500"}),
+        ("14,500", {"14.500"}),
+        ("14’500 TL", {"14.500"}),
+        ("29000", {"29 000"}),
+        ("3250", {"3,250"}),
+        ("3251", {"3’251"}),
+        ("17.800", {"17800"}),
+        ("123456", set()),
+        ("2345", set()),
     ],
 )
 def test_a_compound_is_found_with_and_without_its_hyphen(hyphens, text, found):
