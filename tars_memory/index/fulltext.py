@@ -268,7 +268,18 @@ def _conditions(
         yield "c.day >= ?", (number_of(within.since) if within.since else 1,)
         yield "c.day <= ?", (number_of(within.until) if within.until else 99991231,)
     yield from _tag_conditions(within, notes=notes)
-    note = "c.id" if notes else "c.note"
+    yield from _note_conditions(within, "c.id" if notes else "c.note")
+    if within.chunks is not None:
+        inside = "SELECT d.note FROM chunks d WHERE d.id IN (SELECT value FROM json_each(?))"
+        yield f"c.id IN ({inside if notes else 'SELECT value FROM json_each(?)'})", (json.dumps(list(within.chunks)),)
+    if within.each_year is not None:
+        yield "c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?", within.each_year
+    if ending and within.on:
+        yield "c.until > ?", (number_of(within.on),)
+
+
+def _note_conditions(within: Filter, note: str) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the conditions of a filter on notes, each with its values, given the column with a note's id."""
     for paths, keyword in ((within.paths, "IN"), (within.not_paths, "NOT IN")):
         if paths:
             forms = [pattern for path in paths for pattern in _patterns(path)]
@@ -279,13 +290,6 @@ def _conditions(
     if within.not_notes:
         listed = "SELECT n.id FROM json_each(?) j JOIN notes n ON n.path = j.value"
         yield f"{note} NOT IN ({listed})", (json.dumps(within.not_notes),)
-    if within.chunks is not None:
-        inside = "SELECT d.note FROM chunks d WHERE d.id IN (SELECT value FROM json_each(?))"
-        yield f"c.id IN ({inside if notes else 'SELECT value FROM json_each(?)'})", (json.dumps(list(within.chunks)),)
-    if within.each_year is not None:
-        yield "c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?", within.each_year
-    if ending and within.on:
-        yield "c.until > ?", (number_of(within.on),)
 
 
 def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, Sequence[Any]]]:
