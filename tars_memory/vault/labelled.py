@@ -106,7 +106,7 @@ _HARMLESS = (
     r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
     r"ssh-\w+|ecdsa-\S+|1password|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
-    r"\^[a-z0-9-]+|//.*"
+    r"\^[a-z0-9-]+|\^.*\$|//.*|[a-z]\w*[._]\w*(?:\([\w.]*\)[\w.]*)+,?"
 )
 """Values that are not credentials: addresses, paths, numbers, versions, dates, names and calls of a program, files."""
 
@@ -132,8 +132,7 @@ def values(text: str) -> Iterator[Found]:
     yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
     yield from _list_items(text, labelled)
     if "\n" in text:
-        if strong:
-            yield from _below_headings(text, low)
+        yield from _below_labels(text, low, strong)
         if any(map(low.__contains__, _COLUMN_STEMS)):
             yield from _table_columns(text)
     yield from _numbers(text, low)
@@ -263,6 +262,8 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         if low[start:end] == "pass":  # a verb has an object: "pass it to", "pass the model in the body: "
             words = label["between"] or label["between2"] or label["between3"]
             by_itself = separator == "blank" or label["is"] == "to" or bool(words and not compiled(_OF).match(words))
+            high = compiled(r"\d{1,7}[ \t]+[^\W\d_]").match(text, label.end())  # of a mountain pass
+            by_itself = by_itself or high is not None
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
@@ -286,9 +287,10 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     grouped = separator != "blank" and rank != "weak" and compiled(_IN_FOURS).match(text, start)
     if grouped and _is_key_in_fours(grouped, assigned=separator == "equals", strong=rank == "strong"):
         return grouped.span()
-    if separator == "equals" and (quote or text[word : label.start()].lower() == "passphrase"):
-        phrase = compiled(_PHRASE_ALONE).match(text, start)
-        if phrase and rank == "strong" and _is_passphrase(phrase[1]):
+    if rank == "strong" and (quote or text[word : label.start()].lower() == "passphrase"):
+        by_line = separator == "equals" and compiled(_PHRASE_ALONE).match(text, start)
+        phrase = by_line or (quote and compiled(_PHRASE_QUOTED).match(text, start))
+        if phrase and _is_passphrase(phrase[1]):
             return phrase.span(1)
     end, whole = _value_end(text, start, quote, word, glued=separator == "glued")
     judged = text[start : min(end, start + _JUDGED_LENGTH)]
@@ -317,6 +319,8 @@ _PHRASE_ALONE = (
     r"([^\W\d_A-Z]{3,12}(?:[ ][^\W\d_A-Z]{3,12}){3,9})[.,\"'`*_”»)\]]{0,4}[ \t]*(?:[#^(][^\r\n]*)?(?:[\r\n]|\Z)"
 )
 """Words without capitals that are all of a line behind a label."""
+_PHRASE_QUOTED = r"([^\W\d_A-Z]{3,12}(?:[ ][^\W\d_A-Z]{3,12}){2,9})[ \xa0]?\\{0,2}[\"'`”“»」』’]"
+"""Words without capitals that are all of a quotation."""
 
 
 def _is_passphrase(words: str) -> bool:
@@ -369,7 +373,7 @@ def _value_end(
     ):  # a parameter of an address
         cuts.append(compiled(r"&(?:amp;)?(?=[\w.\[\]%~-]{1,64}=)").search(run))
     if "|" in run and text[text.rfind("\n", max(0, start - 1000), start) + 1 : start].lstrip().startswith("|"):
-        cuts.append(compiled(r"\|").search(run))
+        cuts.append(compiled(r"(?<!\\)\|").search(run))
     ends = [cut.start() - (start if cut.string is text else 0) for cut in cuts if cut]
     run = run[: min([len(run), *ends])]
     if len(run) < _FIRST_READ:
@@ -474,25 +478,96 @@ _LIST_REACH = 40
 """Number of characters before the first value that are searched for the beginning of a list."""
 
 
-def _below_headings(text: str, low: str) -> Iterator[Found]:
-    """Yield the passwords that are alone on the line below a line that says only "password"."""
-    for label in compiled(_HEADING).finditer(low):
-        value = compiled(_ALONE).match(text, label.end())
-        plain = not value or _is_harmless(value[1]) or re.fullmatch(_MODEL_NAME, value[1])
-        if value and not plain and _strong(value[1], "blank", quoted=False):
-            yield (*value.span(1), "password")
+def _below_labels(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
+    """Yield the values that are alone in a line below one that ends with their label: a line, an item, a heading, a
+    key of YAML or a term; the lines below it are a fence, or deeper, or directly follow.
+    """
+    several = tuple(filter(low.__contains__, table.PASSWORDS.split("|")))
+    for rank, words in ("strong", (*strong, *several)), *_WORDS[1:2], ("pin", _NUMBER_WORDS):
+        for word in words:
+            at = low.find(word)
+            while at >= 0:
+                end = at + len(word)
+                rest = compiled(_LABEL_LINE_ENDS).match(low, end)
+                start = low.rfind("\n", 0, at) + 1
+                lead = rest and at - start < _MAX_DISTANCE and compiled(_LABEL_LINE).fullmatch(low, start, at)
+                # alone, "pass" is a statement of Python, and a word for a key may end any line of prose
+                bare = word == "pass" or rank != "strong"
+                if rest and lead and (not bare or ":" in rest[0] or lead["mark"]) and _is_label(low, at, end, word):
+                    kind = _kind(rank, word)
+                    for leaf, alone in _values_below(text, rest.end(), lead["indent"], lead["mark"] or ""):
+                        digits = 6 if alone and not leaf["key"] else _LONG_NUMBER
+                        if _is_listed(leaf["value"], kind, "words", digits):
+                            yield (*leaf.span("value"), kind)
+                at = low.find(word, end)
 
 
-_HEADING = (
-    rf"(?m)^(?P<indent>[ \t>]{{0,16}})(?>(?:(?:#{{1,6}}|(?P<bullet>[-*+]))(?=[ \t]))?){MARKS}[*_]{{0,3}}"
-    rf"(?:{'|'.join(map(re.escape, _STRONG_WORDS))})[*_]{{0,3}}[ \t\r]{{0,8}}\n"
-    r"(?:[ \t\r]{0,8}\n)?(?(bullet)(?!(?P=indent)[-*+][ \t]))"  # no bullet beside it
+_LABEL_LINE = (
+    rf"(?P<indent>[ \t>]{{0,32}})(?P<mark>(?:#{{1,6}}|[-*+]|\d{{1,3}}[.)])(?=[ \t]))?{MARKS}"
+    r"[\"'*_]{0,3}(?:[^\s:=.,;|(){}<>\[\]]{1,24}[ \t]){0,4}[^\s:=,;|(){}<>\[\]]{0,24}"
 )
-_ALONE = (
-    rf"{MARKS}(?::[ \t]{{1,4}})?[`*\"']{{0,3}}"
-    rf"([^\s`*\"']{{1,{_JUDGED_LENGTH}}})[`*\"']{{0,3}}[ \t\r]{{0,8}}(?:\n|\Z)"
+"""The text before a label that the line ends with."""
+
+
+def _values_below(text: str, at: int, indent: str, mark: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """Yield what is alone in its line below a label, and whether nothing else is below that.
+
+    A key among the lines that is a label itself says which of them is a credential, so there are none then.
+
+    Args:
+        text: the text.
+        at: where the line below begins.
+        indent: the blanks and marks of quotes before the label.
+        mark: of the heading or item that the label is.
+    """
+    found: list[re.Match[str]] = []
+    fence, after_blank, seen, below = "", False, False, len(indent)
+    heading, item = mark[:1] == "#", mark[:1] not in ("", "#")
+    for _ in range(_LINES_BELOW):
+        end = text.find("\n", at)
+        line = text[at : end if end >= 0 else len(text)]
+        bare = line.lstrip(" \t>").rstrip()
+        depth = len(line) - len(line.lstrip(" \t>"))
+        if fence and bare.startswith(fence):
+            break
+        if not bare and not fence:
+            if after_blank or seen:
+                break
+            after_blank = True
+        elif not seen and not fence and bare[:3] in ("```", "~~~"):
+            fence = bare[:3]
+        elif bare:
+            beside = not fence and not heading and depth <= below and bare[:2] not in ("- ", "* ", "+ ")
+            if not fence and (bare[0] == "#" or depth < below or (item and depth == below)):
+                break
+            key, leaf = compiled(_KEY).match(text, at), compiled(_LEAF).match(text, at)
+            if key and _kind_of_name(key["key"].lower()):
+                return
+            if leaf and (fence or not leaf["key"] or not (beside or "=" in leaf["key"])):
+                found.append(leaf)
+            seen = True
+            if beside:
+                break
+        if end < 0:
+            break
+        at = end + 1
+    yield from ((leaf, len(found) == 1) for leaf in found)
+
+
+_LONG_NUMBER = 8
+"""Minimum length of a number that is a password where numbers of another meaning may be."""
+_LINES_BELOW = 64
+"""Maximum number of lines that a label governs."""
+_KEY = (
+    rf"{MARKS}(?::[ \t]{{1,4}})?(?P<key>[\"'`*_]{{0,3}}[^\W\d_](?:[\w.'’@/-]|[ ](?=\w)){{0,40}}[\"'`*_]{{0,3}}"
+    r"[ \t]{0,2}(?:::?|：|=|→|–)[*_]{0,2}[ \t]{0,16})"
 )
-"""A word that is alone on its line."""
+"""The key at the beginning of a line; a group."""
+_LEAF = (
+    rf"{_KEY}?[`*\"'„“«]{{0,3}}(?P<value>[^\s`\"'„“”«»]{{1,{_JUDGED_LENGTH}}}?)(?<!:)[`*\"'“”»]{{0,3}},?"
+    r"(?:[ \t]+(?:#[^\n]*|\([^()\n]*\)))?[ \t]*\r?(?:\n|\Z)"
+)
+"""A word that is alone on its line, or behind a key."""
 
 
 def _announced(text: str, low: str) -> Iterator[Found]:
@@ -526,7 +601,7 @@ are not passwords.
 
 def _table_columns(text: str) -> Iterator[Found]:
     """Yield the values below a heading cell such as "password", in a table of markdown or exported by a program."""
-    columns: dict[int, str] = {}
+    columns: dict[int, tuple[str, int]] = {}
     width, delimiter, at = 0, "", 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
@@ -534,71 +609,88 @@ def _table_columns(text: str) -> Iterator[Found]:
         if not cells or abs(len(cells) - width) > 1:
             columns, width, delimiter = _named_columns(row)
             continue
-        for column, kind in columns.items():
-            if column >= len(cells):
-                continue
-            cell = cells[column]
-            value = cell[0].removesuffix(delimiter).strip(" \t\r\"'`*")
-            first = cell.start() + cell[0].find(value)
-            if value and " " not in value and _is_listed(value[:_JUDGED_LENGTH], kind):
-                yield first, first + len(value), kind
+        for column, (kind, digits) in columns.items():
+            if column < len(cells):
+                cell = cells[column]
+                value = cell[0].removesuffix(delimiter).strip(" \t\r\"'`*")
+                first = cell.start() + cell[0].find(value)
+                if _is_listed(value, kind, "equals", digits):
+                    yield first, first + len(value), kind
 
 
-def _is_listed(value: str, kind: str) -> bool:
-    """Whether a value in a column is a credential of the kind that the head of the column names."""
+def _is_listed(value: str, kind: str, separator: str, digits: int = 0) -> bool:
+    """Whether what stands alone in a place that a label governs is a credential of the label's kind.
+
+    Args:
+        value: what stands there.
+        kind: of credential.
+        separator: how the label leads to the place, as for a value behind it.
+        digits: minimum length of a password that is a number.
+    """
+    judged = value[:_JUDGED_LENGTH]
     if kind == "pin":
         return re.fullmatch(r"\d{3,8}", value) is not None
     if kind == "recovery code":
         return _is_code_alone(value)
-    accept = _strong if kind == "password" else _medium
-    return not _is_harmless(value) and not re.fullmatch(_MODEL_NAME, value) and accept(value, "equals", False)
+    if not value or " " in value or _is_harmless(judged) or re.fullmatch(_MODEL_NAME, judged):
+        return False
+    if kind != "password":
+        return _medium(judged, "equals", False)
+    short = value.isdigit() and len(value) < digits
+    return not short and (_strong(judged, separator, quoted=False) or _diceware(judged))
 
 
-def _named_columns(row: str) -> tuple[dict[int, str], int, str]:
+def _named_columns(row: str) -> tuple[dict[int, tuple[str, int]], int, str]:
     """Find the cells of a table head that say "password", or what else is secret.
 
     Returns:
-        Kind of credential by the index of the cell, number of cells, delimiter; all empty if the row is no such head.
+        Kind of credential, and minimum length of a number that is one, by the index of the cell; number of cells;
+        delimiter; all empty if the row is no such head.
     """
     low = row.lower()
     delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
     if not delimiter or len(row) > 1000:
         return {}, 0, ""
-    cells = [cell[0].removesuffix(delimiter).strip(" \t\r\"'*_`") for cell in compiled(_CELLS[delimiter]).finditer(low)]
+    marks = ' \t\r"' if delimiter in ",;" else " \t\r\"'*_`"
+    cells = [cell[0].removesuffix(delimiter).strip(marks) for cell in compiled(_CELLS[delimiter]).finditer(low)]
     if sum(map(bool, cells)) < 2 or (delimiter in ",;" and not all(map(compiled(r"[\w .-]*").fullmatch, cells))):
         return {}, 0, ""  # it may be a line of code
-    columns = {column: kind for column, name in enumerate(cells) if (kind := _kind_of_column(name))}
+    # a mountain pass has a height, and tests that pass are counted
+    columns = {
+        column: (kind, _LONG_NUMBER if name == "pass" else 0)
+        for column, name in enumerate(cells)
+        if (kind := _kind_of_name(name))
+    }
     return (columns, len(cells), delimiter) if columns else ({}, 0, "")
 
 
-def _kind_of_column(name: str) -> str:
-    """Return the kind of credential that the column of a name has; empty for none."""
-    single = name.removesuffix("s")
-    if single in _PINS:
+def _kind_of_name(name: str) -> str:
+    """Return the kind of credential that a column or a key has by its name, in lower case; empty for none."""
+    name = name.strip(" \t\"'`*_:：=→–")
+    if name.removesuffix("s") in _PINS:
         return "pin"
     if compiled("|".join(table.CODES)).fullmatch(name):
         return "recovery code"
-    if single.endswith(_COLUMN_WORDS):
-        for rank, words in _WORDS:
-            for word in words:
-                before = single[: -len(word)]
-                if single.endswith(word) and " " not in before.strip():
-                    return _kind(rank, word) if _is_label(single, len(before), len(single), word) else ""
+    for rank, words in _WORDS[:2]:
+        for word in words:
+            at = name.rfind(word)
+            end = at + len(word)
+            if at >= 0 and compiled(_NAME_ENDS).fullmatch(name, end) and name[:at].count(" ") < 4:
+                return _kind(rank, word) if _is_label(name, at, end, word) else ""
     return ""
 
 
 _CELLS = {
-    "|": r"[^|\n]+",
+    "|": r"(?:[^|\\\n]|\\.)+",
     "\t": r"[^\t\n]*(?:\t|$)",
     ",": r"\"[^\"\n]*\"|(?:^|(?<=[,\n]))[^,\"\n]*",
     ";": r"[^;\n]*(?:;|$)",
 }
 """Delimiters of cells, each with the pattern of a cell."""
 _PINS = ("pin", "cvv", "cvv2", "cvc", "cvc2")
-_COLUMN_WORDS = tuple(word for rank, words in _WORDS if rank != "weak" for word in words)
 _CODE_STEMS = ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드", "](")
 """Every word for recovery codes has one of these."""
-_COLUMN_STEMS = (*_COLUMN_WORDS, *_CODE_STEMS, *_PINS)
+_COLUMN_STEMS = (*(word for _, words in _WORDS[:2] for word in words), *_CODE_STEMS, *_PINS)
 
 
 _LINE_REACH = 300
@@ -919,6 +1011,13 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
 _OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t])"
 """What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
+_NAME_ENDS = rf"(?:s|n|en)?(?:{_OF}[^\r\n:=.|]{{1,40}})?"
+"""The rest of the name of a column or a key that is a label."""
+_LABEL_LINE_ENDS = (
+    rf"{_NAME_ENDS}[\"'`*_]{{0,3}}(?:[ \t]+{_IS_VERB})?[ \t]{{0,3}}[:：]{{0,2}}[*_]{{0,3}}(?:[ \t]+[|>][+-]?)?"
+    r"[ \t]{0,8}\r?\n"
+)
+"""The rest of a line whose last words are a label."""
 _LABEL_ENDS = (
     rf"[\"'`*_)]{{0,3}}(?:[ \t]*(?:[.,;!?:。，\r\n]|\Z|です|だ)|{_OF}|[ \t]+{_AND}"
     r"|[ \t]+(?:at|on|in|am|im|auf|en|em|op|no|na)[ \t])"

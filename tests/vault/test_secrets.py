@@ -622,6 +622,56 @@ def test_a_password_may_be_alone_below_a_heading(text: str) -> None:
         assert mask(text.format(ordinary)) == text.format(ordinary)
 
 
+GOVERNED = (
+    "Password:\n\n```\n{}\n```\n",
+    "Contraseña del wifi:\n~~~text\n{}\n~~~\n",
+    "> **Mot de passe** :\n> ```\n> {}\n> ```\n",
+    "The password for the NAS is:\n\n    {}\n",
+    "- WLAN-Passwort:\n  ```\n  {}\n  ```\n",
+    "Wachtwoord\n: {}\n",
+    "---\npassword:\n  mail: {}\n  length: 2026\ntitle: Room42\n---\n",
+    "---\npasswords:\n  mail:\n    - {}\n---\n",
+    "---\npassword: >-\n\n  {}\ntitle: x\n---\n",
+    "## Passwörter\r\n\r\nMail: {}\r\nNAS: KeePassXC\r\n",
+    "| site | pass |\n|---|---|\n| nas | {} |\n",
+    "site | senha do wifi\n--- | ---\ncasa | {}\n",
+    "name;url;pwd\nnas;x.example;{}\n",
+    "nas\tparola\nhome\t{}\n",
+)
+
+
+@pytest.mark.parametrize("text", GOVERNED)
+def test_a_label_governs_what_stands_alone_in_its_place(text: str) -> None:
+    for value in ("hunter22", "Sunflower42", "Tr0ub4dor&3xY9"):
+        assert mask(text.format(value)) == text.format("(masked password)")
+
+
+@pytest.mark.parametrize("text", ["| wifi password | {} |", "| nas | pwd |\n|---|---|\n| home | {} |\n"])
+def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None:
+    assert mask(text.format("Sun\\|flower42")) == text.format("(masked password)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "To reset the password:\n\n```\nsudo passwd anna2\n```\n",
+        "---\npassword:\n  manager: KeePassXC\n  version: 2.7.9\n  length: 4096\ntitle: Room42b\n---\n",
+        'password:\n  type: string\n  pattern: "^[a-z0-9]+$"\n',
+        "password:\n  user: anna77x\n  pass: see the safe\n",
+        "password:\ntitle: Room42b\n",
+        "if x:\n    pass\n    else2x\n",
+        "## Password\n\ncheck(user1)\nhash.sha2_256(user1),\n",
+        "- Password\n  - must be long\n  - see IEEE-802.1X\n- Room42b\n",
+        "name,login,password\n",
+        "| test | pass | fail |\n|---|---|---|\n| unit | 1204 | 3 |\n",
+        "site | pass\n--- | ---\nGotthard | 2106\n",
+        "pass: 1370 m",
+    ],
+)
+def test_what_is_no_password_in_the_place_of_one_stays(text: str) -> None:
+    assert mask(text) == text
+
+
 CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321")
 
 
