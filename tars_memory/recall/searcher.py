@@ -399,20 +399,27 @@ class Search:
         self._own_index_only = True
 
     def _reader_of_notes(self, reader: IndexReader) -> Callable[[str], bytes]:
-        """Return the function that reads notes to verify hits: our own copy, else the text in the team's index."""
+        """Return the function that reads notes to verify hits: our own copy, else the text in the team's index.
+
+        Of a note that is there and can't be read it leaves a notice: its hits are missing, and nobody should take that
+        for an answer.
+        """
         own = self.workspace.vault.read
 
         def read(path: str) -> bytes:
             try:
                 return own(path)
             except errors.NotFoundError:
-                text = reader.text_of(path)
+                text = b"" if self._own_index_only or self.team is None else reader.text_of(path)
                 if not text:
                     raise
                 self.notices.append("notes that this copy of the vault lacks are shown as the team's index has them")
                 return text
+            except errors.TarsError as error:
+                self.notices.append(f"hits left out: {error.message}")
+                raise
 
-        return own if self._own_index_only or self.team is None else read
+        return read
 
     def _other_agents(self) -> tuple[str, ...]:
         """Return the folders of the notes of other agents than the one that asks."""

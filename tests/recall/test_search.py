@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from recalled import Recalled
 
+from tars_memory.errors import PartialError
+from tars_memory.index import intake
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.vault import Vault
@@ -490,3 +492,24 @@ def test_a_line_with_a_word_and_a_year_comes_before_the_many_notes_of_that_year_
         assert "bellen met Anna" in recalled.found("APK 2026-03-09", mode)[0]
     finally:
         recalled.close()
+
+
+def test_hits_in_a_note_that_cannot_be_read_now_are_said_to_be_missing(tmp_path: Path, monkeypatch) -> None:
+    notes = {"pier.md": "The pier closes at noon.\n", "jetty.md": "The jetty closes at noon.\n"}
+    place = make_vault(tmp_path / "vault", notes)
+    monkeypatch.setattr(intake, "RACY_NS", -1)  # no note is so new that it is read again for the index
+    with Memory(place, embedder=HashEmbedder()) as memory:
+        assert len(memory.search("closes at noon", mode="lexical").hits) == 2
+        read = Vault.read
+
+        def failing(self: Vault, path: str) -> bytes:
+            if path == "pier.md":
+                raise PartialError("pier.md can't be read: Input/output error")
+            return read(self, path)
+
+        monkeypatch.setattr(Vault, "read", failing)
+        result = memory.search("closes at noon", mode="lexical")
+        assert [hit.path for hit in result.hits] == ["jetty.md"]
+        assert result.notices == ["hits left out: pier.md can't be read: Input/output error"]
+        (place / "jetty.md").unlink()
+        assert memory.search("jetty", mode="lexical").notices == [], "a note that is gone is no failure"
