@@ -105,7 +105,7 @@ class Parsed:
         day: as yyyymmdd, 0 if none is known.
         day_source: ``name``, ``property``, ``mtime``, or '' without a day.
         about: names, folders, tags and properties as one searchable text.
-        aliases: of the front matter.
+        aliases: of the front matter, and the title that the text opens with.
         tags: of the front matter, in lower case.
         links: targets of links as written, each once.
         properties: (key, value) pairs, folded.

@@ -456,6 +456,7 @@ def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) ->
         UsageError: several notes have the name.
     """
     notes = reader.notes_named([key(name)], Filter(scope=scope)).get(key(name), [])
+    notes = [note for note in notes if key(note[1].rpartition("/")[2].removesuffix(".md")) == key(name)] or notes
     if len(notes) == 1:
         return notes[0][1]
     path = reader.links(scope).find(name) if not notes or "/" in name else None

@@ -279,6 +279,34 @@ def test_a_name_is_compared_without_what_nobody_sees(tmp_path):
             assert (result.hits[0].path, result.did_you_mean) == (path, [])
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_note_with_an_id_for_a_name_is_found_by_the_title_that_it_opens_with(tmp_path, mode):
+    titled = {
+        "202310101010.md": "# Kongres w Toruniu\n\nReferat: termin w styczniu.\n",
+        "202305121000.md": "---\ntags: [poet]\n---\n\nJean de La Ville\n================\n\nMort à Verneuil.\n",
+    }
+    others = {f"2021{n:08}.md": f"# Uwaga {n}\n\nW opisie de la ville w ogóle nie ma {n} słów.\n" for n in range(30)}
+    with Memory(make_vault(tmp_path / "vault", titled | others)) as memory:
+        for text, path in zip(("w Kongres", "Jean de La Ville"), titled, strict=True):
+            assert memory.search(text, mode=mode).hits[0].path == path
+        assert memory.note_called("kongres w Toruniu") == "202310101010.md"
+
+
+def test_only_a_first_heading_of_level_1_names_a_note_and_a_file_name_goes_before_it(tmp_path):
+    notes = {
+        "Index.md": "Everything.\n",
+        "1.md": "# Index\n\nOne.\n",
+        "2.md": "---\ntitle: Second\n---\n# Twice\n\nTwo.\n",
+        "3.md": "## Thrice\n\nThree.\n",
+        "4.md": "Four.\n\n# Fourfold\n\nFour.\n",
+    }
+    with Memory(make_vault(tmp_path / "vault", notes)) as memory:
+        assert memory.note_called("index") == "Index.md"
+        for name in ("Twice", "Thrice", "Fourfold"):
+            with pytest.raises(NotFoundError):
+                memory.note_called(name)
+
+
 def test_a_note_is_named_by_title_alias_or_path_and_by_nothing_else(tmp_path):
     notes = {**NAMED, "a/Index.md": "One.\n", "b/Index.md": "Two.\n", "2026-03-15.md": "- rain\n"}
     with Memory(make_vault(tmp_path / "vault", notes)) as memory:
