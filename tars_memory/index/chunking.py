@@ -55,11 +55,12 @@ SEPARATOR = " › "
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _DATE = re.compile(
-    r"(?<!\d)(?:(\d{4})([-_.])(\d\d)\2(\d\d)(?!\d)"
+    r"(?<!\d)(?:(\d{4})([-_./])(\d\d)\2(\d\d)(?!\d)"
+    r"|(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d{4})(?!\d)"
     r"|((?:19|20)\d\d)((?:0[1-9]|1[0-2]))((?:0[1-9]|[12]\d|3[01]))(?:[T_-]?(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?)?(?!\d))"
 )
-"""A date in a note's name: ``2026-11-21``, ``2026_11_21`` (Logseq), ``2026.11.21``, ``20261121``, and the identifier of
-a Zettelkasten, ``202611211405``."""
+"""A date in a note's name: ``2026-11-21``, ``2026_11_21`` (Logseq), ``2026.11.21``, ``20261121``, the identifier of a
+Zettelkasten, ``202611211405``, ``21.11.2026``, and the ``2026/11/21`` of a note in folders of years and months."""
 
 
 class Chunk:
@@ -159,7 +160,8 @@ def parse(
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
     note.aliases = tuple(map(clean, outline.aliases))
     note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in outline.tags)))
-    note.day, note.day_source = _day(stem, outline.day, day, modified)
+    in_folders = "/".join(path.removesuffix(".md").split("/")[-3:]) if stem.isdecimal() else ""
+    note.day, note.day_source = _day(in_folders or stem, outline.day, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)
     note.links = tuple(dict.fromkeys(map(clean, links)))
@@ -209,7 +211,8 @@ def _day(stem: str, in_front: date | None, day: date | None, modified: date | No
 def _first_date(text: str) -> int:
     """Return the first valid date in a text as yyyymmdd, 0 if there is none."""
     for found in _DATE.finditer(text):
-        year, month, day = found.group(1, 3, 4) if found[1] else found.group(5, 6, 7)
+        parts = found.group("year", "month", "day"), found.group(1, 3, 4), found.group(8, 9, 10)
+        year, month, day = next(part for part in parts if part[0])
         try:
             return day_number(date(int(year), int(month), int(day)))
         except ValueError:
