@@ -53,6 +53,20 @@ def test_a_sentence_with_two_facts_over_time_gives_both(said: str, wanted: list[
     assert kept(said) == wanted
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("I live in Dublin and I work at a bank there.", "I live in Dublin and I work at a bank there"),
+        ("Ich wohne in Wien und arbeite dort als Lehrerin.", "Ich wohne in Wien und arbeite dort als Lehrerin"),
+        ("Vivo en Lima y mi hermana trabaja allí.", "Vivo en Lima y mi hermana trabaja allí"),
+        ("Ich arbeite bei Airbus, also muss ich dort Urlaub beantragen.", "Ich arbeite bei Airbus"),
+        ("I live there and I love Rome.", "I love Rome"),
+    ],
+)
+def test_a_place_that_was_just_named_can_be_referred_to(said: str, wanted: str) -> None:
+    assert kept(said) == [wanted]
+
+
 @pytest.mark.parametrize(("code", "said"), LEFT_ALONE, ids=[f"{c}: {str(s)[:40]}" for c, s in LEFT_ALONE])
 def test_what_must_be_left_alone_is(code: str, said: str | tuple[str, ...]) -> None:
     turns = [said] if isinstance(said, str) else [part for one in said for part in (one, "Fine.")]

@@ -410,7 +410,7 @@ class _UserTurn:
 
     def _statements(self, text: str, sentence: Sentence, day: date) -> Iterator[DrawnFact]:
         """Yield the statements of a sentence, each the longest part that can stand alone."""
-        plain, points = text.replace("’", "'"), self.lang.pattern("points")
+        plain = text.replace("’", "'")
         breaks = [*self.lang.pattern("breaks").finditer(plain)][:MOST_BREAKS]
         starts = [0, *(_PAST_BLANKS.match(plain, found.end()).end() for found in breaks)]  # type: ignore[union-attr]
         ends = [len(plain), *(found.start() for found in reversed(breaks))]
@@ -419,7 +419,7 @@ class _UserTurn:
         for start in starts:
             if start < done or (label and start >= label.end()):  # "My song: I live in Rome and I love you"
                 continue
-            reference = None if relative else points.search(plain, start)
+            reference = None if relative else self._reference(plain, start, breaks, day)
             limit = reference.start() if reference else len(plain)
             for end in ends:
                 if end <= start:
@@ -429,6 +429,24 @@ class _UserTurn:
                     yield self._fact(text[start:end], sentence, day, form["kind"], habit=form.get("habit", False))
                     done = end
                     break
+
+    def _reference(self, plain: str, start: int, breaks: Sequence[re.Match[str]], day: date) -> re.Match[str] | None:
+        """Return the first word from ``start`` on that nothing before it in the same sentence explains; None for none.
+
+        A place that was named (``in Dublin and work at a bank there``) explains it, if what is between the break before
+        it and the next one is a statement without it, of its own or of the same subject.
+        """
+        found = _reference(self.lang, plain, start)
+        for place in self.lang.pattern("points").finditer(plain, start):
+            if place.lastgroup != "place" or (found and place.start() >= found.start()):
+                return found
+            begin = max((at.end() for at in breaks if at.end() <= place.start()), default=start)
+            end = min((at.start() for at in breaks if at.start() >= place.end()), default=len(plain))
+            rest = f"{plain[begin : place.start()].strip()}{plain[place.end() : end]}".strip()
+            subject = plain[start:].partition(" ")[0]
+            if not any(_form(self.lang, part, day) for part in (rest, f"{subject} {rest}")):
+                return place
+        return found
 
     def _divides(self, text: str, start: int, at: re.Match[str], end: int, day: date) -> bool:
         """Whether a break divides a part of a sentence into two statements that each state a fact over time, which is
@@ -493,12 +511,22 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
     if not 2 <= len(_WORD.findall(plain)) <= MOST_WORDS or lang.pattern("hedge").search(plain):
         return None
     dated = with_absolute_dates(plain, day, lang.code)
-    if lang.pattern("points").search(dated):
+    if _reference(lang, dated):
         return None
     for form, table in lang.forms("about"):
         if form.fullmatch(plain) and (not table.get("dated") or names_day(dated, lang.code)):
             return table
     return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
+
+
+def _reference(lang: Language, plain: str, start: int = 0) -> re.Match[str] | None:
+    """Return the first word from a place on that needs what was said before; None if there is none. A place that was
+    named since (``in Dublin, and work at a bank there``) is known.
+    """
+    for found in lang.pattern("points").finditer(plain, start):
+        if found.lastgroup != "place" or not _NAME.search(plain, start, found.start()):
+            return found
+    return None
 
 
 def _names_me(text: str, lang: Language) -> bool:
