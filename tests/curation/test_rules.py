@@ -67,6 +67,51 @@ def test_a_place_that_was_just_named_can_be_referred_to(said: str, wanted: str) 
     assert kept(said) == [wanted]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Carmen's birthday is on 8 April and she lives in Malaga",
+        "Tom lives in Bristol and works as a plumber",
+        "Priya is allergic to shellfish",
+        "Annas Geburtstag ist am 3. Mai",
+        "Der Geburtstag von Peter ist der 12. Juli",
+        "Lukas wohnt in Ulm und ist allergisch gegen Nüsse",
+        "El cumpleaños de Carmen es el 8 de abril y vive en Málaga",
+        "Pedro vive en Lima y es alérgico al marisco",
+        "L'anniversaire de Paul est le 3 mars",
+        "Claire habite à Metz et elle est végétarienne",
+        "Il compleanno di Giulia è il 5 maggio",
+        "Luca abita a Torino e lavora per Fiat",
+        "O aniversário da Carmen é 8 de abril e ela mora em Recife",
+        "O Rui mora em Faro",
+        "Carmens verjaardag is 8 april en ze woont in Breda",
+        "Sanne woont in Tilburg en is allergisch voor noten",
+    ],
+)
+def test_what_is_said_of_somebody_by_name_is_kept(said: str) -> None:
+    assert kept(f"{said}.") == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "She lives in Rome.",
+        "Docker lives in Kubernetes.",
+        "Git works for Windows.",
+        "Anna lives in Rome, my boss says.",
+        "Perhaps Anna lives in Rome.",
+        "Does Anna live in Rome?",
+        "Er wohnt in Köln.",
+        "Wohnt Lukas in Ulm?",
+        "Ella vive en Roma.",
+        "¿Carmen vive en Málaga?",
+        "Write a story. Carmen lives in Malaga.",
+    ],
+)
+def test_who_is_not_named_or_only_asked_about_is_left_alone(said: str) -> None:
+    assert kept(said) == []
+
+
 @pytest.mark.parametrize(("code", "said"), LEFT_ALONE, ids=[f"{c}: {str(s)[:40]}" for c, s in LEFT_ALONE])
 def test_what_must_be_left_alone_is(code: str, said: str | tuple[str, ...]) -> None:
     turns = [said] if isinstance(said, str) else [part for one in said for part in (one, "Fine.")]

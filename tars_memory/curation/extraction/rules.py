@@ -29,6 +29,7 @@ from tars_memory.language.words import (
     Language,
     common_words,
     filled,
+    fold,
     joined,
     language,
     language_of,
@@ -514,7 +515,13 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
     if _reference(lang, dated):
         return None
     for form, table in lang.forms("about"):
-        if form.fullmatch(plain) and (not table.get("dated") or names_day(dated, lang.code)):
+        said = form.fullmatch(plain)
+        person = said and said.groupdict().get("person")  # "She lives in Rome" names nobody
+        if (
+            said
+            and (not table.get("dated") or names_day(dated, lang.code))
+            and fold(person or "") not in common_words()
+        ):
             return table
     return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
 
