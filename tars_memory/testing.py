@@ -3,24 +3,19 @@ r"""Fakes for tests of programs that use this one: no model, no network, no wait
 memory = Memory(make_vault(tmp_path, {"Tea.md": "# Tea\n\n- likes oolong\n"}), embedder=HashEmbedder())
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from math import sqrt
+from pathlib import Path
 from struct import pack
-from typing import TYPE_CHECKING
 
 from tars_memory.curation.models.llm import Completion, Prompt, Spent, tokens as tokens_of
 from tars_memory.index.models import QueryVector
 from tars_memory.index.passages import Embedded
 from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 
 class HashEmbedder:

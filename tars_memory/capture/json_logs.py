@@ -5,19 +5,14 @@ a record or a message. Other objects are searched for messages with a role and a
 Anthropic and Google have in common.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple
 
 from tars_memory.capture import turns
 from tars_memory.capture.turns import Draft, Transcript, name
 from tars_memory.vault.model import role
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
-
 
 CHAT = "chat"
 """Name of the generic format: messages with a role and a content."""

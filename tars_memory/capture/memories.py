@@ -11,9 +11,10 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, time
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from tars_memory.capture.text_logs import local
 from tars_memory.capture.turns import MAX_NAME, Transcript, Turn, Unknown, clean, first, instant, name
@@ -21,10 +22,6 @@ from tars_memory.disk import sha256
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Block, Document, front_day, wiki_words
 from tars_memory.vault.markdown.lines import FENCE, unmarked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 INSTRUCTIONS, CLAUDE, BASIC, MEM0 = "instructions", "claude-memory", "basic-memory", "mem0"
 FORMATS = (INSTRUCTIONS, CLAUDE, BASIC, MEM0)

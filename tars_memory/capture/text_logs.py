@@ -1,20 +1,15 @@
 """Read conversations in plain text and markdown, in which each turn begins with a label that names the speaker."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from tars_memory.capture.turns import YEARS, Draft, Transcript, Unknown, clean, name
 from tars_memory.vault.markdown.document import front_day
 from tars_memory.vault.model import ROLES, Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 FORMAT = "text"
 

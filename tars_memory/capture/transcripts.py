@@ -16,8 +16,9 @@ import shutil
 import stat
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import ijson
 
@@ -25,10 +26,6 @@ from tars_memory import disk
 from tars_memory.capture import json_logs, text_logs
 from tars_memory.capture.turns import DamagedError, Transcript, Unknown, name
 from tars_memory.errors import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 HEAD = 65_536
 """Number of bytes that are read to detect the format."""

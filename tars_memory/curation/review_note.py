@@ -11,12 +11,11 @@ that nobody knows) waits, and a notice says so: each line with a mark is read as
 Everything else in the note is the person's, and stays byte for byte.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tars_memory.curation.proposals import BESIDE, NEW, Proposal, Related
 from tars_memory.errors import UsageError
@@ -27,10 +26,6 @@ from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.markdown.lines import MARK, unmarked as without_mark
 from tars_memory.vault.model import Entry, Splice
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
 
 NOTE = Layout.review
 """Name of the note in messages."""

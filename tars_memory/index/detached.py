@@ -4,23 +4,18 @@ It holds a lock for as long as it lives, which the kernel frees however it ends:
 dead one never counts as running. Its progress is in a small file next to the index.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tars_memory.disk import replace, spawn, state_object
 from tars_memory.index.files import BACKGROUND, IndexFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 NOTE = "background.json"
 """Name of the file with the progress."""

@@ -12,27 +12,22 @@ It is built under a temporary name and renamed, so two processes may prepare at 
 A running watcher holds a model open and embeds queries for other processes (:func:`ask`).
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from pathlib import Path
 from shutil import rmtree
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from tars_memory import disk
 from tars_memory.errors import ModelUnavailableError, installing
 from tars_memory.index.database import CHUNKER
 from tars_memory.settings import NO_MODEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
 
 EMBEDDED = "embedded"
 MULTILINGUAL = "multilingual"

@@ -4,18 +4,14 @@ Index and queries share this definition of a word: it decides which words get a 
 query are searched for, and which words of a line answer.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from typing import Any
 
 WORD = re.compile(r"[^\W_]+")
 """One token of unicode61: a run of letters and digits."""

@@ -5,25 +5,19 @@
 so that the time is linear in the length of the text.
 """
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha512
 from hmac import digest
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tars_memory.disk import sha256
 from tars_memory.language.words import LANGUAGES, STOP_WORDS, language
 from tars_memory.vault import secrets as table
 from tars_memory.vault.secrets import MARKS, PLACEHOLDER, compiled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _FIRST_READ = 256
 """Number of characters of a value that are read first; a credential is then read to its end."""

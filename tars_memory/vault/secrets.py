@@ -14,14 +14,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Secret(NamedTuple):

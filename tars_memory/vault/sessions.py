@@ -7,11 +7,11 @@ written; extending a note keeps every other byte. A note that has lost its front
 it back when it is extended.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
@@ -20,11 +20,6 @@ from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.vault import Vault, is_conflict_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
 
 LEFT_OUT = "Left out"
 """The section of facts that the second look found not worth a decision: they are shown only on request."""

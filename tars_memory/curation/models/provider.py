@@ -6,8 +6,6 @@ imports nothing of this package. It reads and writes one JSON object per line on
 the model. It ends when stdin ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -17,11 +15,9 @@ import signal
 import sys
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import IO, Any
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_BODY = 8_000_000
 """Maximum number of bytes read of an HTTP response; an answer of 8,000 tokens has about 40,000."""

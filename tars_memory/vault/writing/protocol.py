@@ -14,12 +14,11 @@ intended; the note and our file beside it show how far the write came. The note 
 meant to be; what another program saved is never destroyed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from tars_memory.errors import UnwritableError
 from tars_memory.vault.folder import (
@@ -42,10 +41,6 @@ from tars_memory.vault.folder import (
 from tars_memory.vault.markdown.edits import Span, count_removed, is_written, lines_of
 from tars_memory.vault.writing.journal import Journal, Record, pack, result_of, text_of, unpack
 from tars_memory.vault.writing.system import Exchange, UnsupportedError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 LIMBO = (".tars", "limbo")
 """Folder for files that we can neither put in place nor destroy."""

@@ -11,25 +11,21 @@ whole sentence of the text.
 The words themselves are removed from the journal's records, which then can't be undone (:func:`purge`).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import re
 import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import SettingsError, StateError
 from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import has_entry, neutralise
 from tars_memory.vault.writing.journal import Journal, Record, encode_record, parse, replace_file
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 MIN_WORDS, MIN_CHARACTERS = 3, 6
 """Size of a sentence below which it must be a whole sentence of a text: "tea" must not withhold all mentions of tea."""

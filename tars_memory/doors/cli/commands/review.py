@@ -2,17 +2,14 @@
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from tars_memory import curation
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import PRINT_PROMPT, REPLY_FILE, Call, command, flag, one_only, option, word
 from tars_memory.doors.cli.output import clean, counted, line
 from tars_memory.errors import UsageError, counted_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 LEFT, PARTLY, CONFLICT = 1, 3, 6
 PROMPT_FIRST = "print the prompt first, then give the reply"
