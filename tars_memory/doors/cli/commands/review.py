@@ -13,6 +13,7 @@ from tars_memory.errors import UsageError, counted_lines
 
 LEFT, PARTLY, CONFLICT = 1, 3, 6
 PROMPT_FIRST = "print the prompt first, then give the reply"
+NOTHING_TO_TIDY = "nothing to tidy in memory, rules, facts, days and sessions; other notes are not examined"
 
 
 @command(
@@ -339,8 +340,8 @@ def tidy(
     print_prompt: bool = PRINT_PROMPT,
     reply: str | None = REPLY_FILE,
 ) -> int:
-    """Find duplicates, empty bullets, dead links, expired lines and contradictions in the tier notes. Exit 1 with
-    findings.
+    """Find duplicates, empty bullets, dead links, expired lines and contradictions in memory, rules, facts, days and
+    sessions; other notes are not examined. Exit 1 with findings.
 
     Nothing changes without --apply. It removes exact repeats and empty bullets (50 a run, kept in archive/Tidied.md),
     and makes proposals of what you must decide. --archive moves old daily notes to archive/, --compress old sessions,
@@ -417,7 +418,7 @@ def _show_findings(call: Call, tidied: "curation.tidying.tidy.Tidied") -> int:
             call.out.say(f"{counted(len(tidied.findings), 'finding')}; {remedy}")
         elif not tidied.applied and not tidied.ignored:
             waiting = f"{counted(tidied.waiting, 'proposal')} to decide: tars-memory review"
-            call.out.say(f"nothing else to tidy; {waiting}" if tidied.waiting else "all is tidy")
+            call.out.say(f"nothing else to tidy; {waiting}" if tidied.waiting else NOTHING_TO_TIDY)
     return LEFT if tidied.findings else 0
 
 
