@@ -36,7 +36,7 @@ SECTION = "Feedback"
 def remember(
     ctx: Caller, text: str, *, tier: str = Tier.SEMANTIC, section: str | None = None, tags: Sequence[str] = ()
 ) -> Receipt:
-    """Add a bullet to Memory.md or Procedural.md, unless the note already has one with exactly these words.
+    """Add a bullet to Memory.md or Procedural.md, unless the note has one with these words, :func:`_as_written`.
 
     A decision (under ``## Decisions``) has a date and time: those at the beginning of its words, else the current ones.
 
@@ -68,6 +68,8 @@ def remember(
     change = Change("append", title, words, time=moment, author=ctx.author, target=path, typed=True)
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
     with ctx.writing("remember", arguments) as session:
+        words = _as_written(session.note(path), words)
+        change = change._replace(text=words)
         if tier == Tier.PROCEDURAL and not ctx.may_write_rules:
             existing = session.note(path).entries_by_text.get(words)
             if existing:
@@ -77,6 +79,21 @@ def remember(
         if landed.outcome.reason and tier == Tier.PROCEDURAL and ctx.attended:
             _approve_rule(ctx, session, session.note(path).entries_by_text[words][0])
     return ctx.landed(landed, words)
+
+
+def _as_written(note: Note, words: str) -> str:
+    """Return the words as a bullet of the note has them that differs only in its first letter's case and a full stop at
+    its end, so that they are a repeat; else the words.
+    """
+
+    def alike(text: str) -> str:
+        return text[:1].casefold() + text[1:].rstrip(" .。")
+
+    wanted = alike(words)
+    if wanted[1:].encode("utf-8", "surrogateescape") not in note.data:
+        return words  # parsing a long note is slow
+    same = [entry.text for entry in note.entries if alike(entry.text) == wanted]
+    return same[0] if same and words not in same else words
 
 
 def _approve_rule(ctx: Caller, session: WriteSession, entry: Entry) -> None:

@@ -30,7 +30,18 @@ def test_an_exact_repeat_in_any_section_is_said_and_not_written(bench):
     assert (receipt.written, receipt.txn, receipt.line, receipt.spooled) == (False, None, 2, False)
     assert receipt.ref == entries.ref("Memory.md", "tea over coffee")
     assert bench.get("Memory.md") == before
-    assert remember(bench.ctx(), "Tea over coffee").written  # another case is another text
+    assert remember(bench.ctx(), "tea over Coffee").written  # another case is another text
+
+
+@pytest.mark.parametrize("again", ["oolong, no milk", "Oolong, no milk", "oolong, no milk.", "Oolong, no milk."])
+def test_a_capital_and_a_full_stop_make_no_other_line(bench, again):
+    receipt = remember(bench.ctx(), "Oolong, no milk." if again[0] == "o" else "oolong, no milk")
+    before = bench.get("Memory.md")
+    repeated = remember(bench.ctx(), again)
+    assert (repeated.written, repeated.ref, repeated.text) == (False, receipt.ref, receipt.text)
+    assert bench.get("Memory.md") == before
+    for other in ("Oolong, no Milk", "Oolong, no milk?", "an Oolong, no milk"):
+        assert remember(bench.ctx(), other).written
 
 
 def test_what_is_neutralised_repeats_too(bench):

@@ -34,7 +34,7 @@ txn: the write, for `undo`; null if nothing was written
 path line: where the line is
 ref: the entry's REF
 text: the entry's text
-written: false for an exact repeat, and for a proposal
+written: false for a repeat, and for a proposal
 spooled: true if the text waits in the spool (exit 5)
 """,
 )
@@ -48,8 +48,9 @@ def remember(
 ) -> int:
     """Keep a fact in Memory.md, or with --tier procedural a rule in Procedural.md.
 
-    Prints path:line. An exact repeat is not written again. Only a person at a terminal can write a rule: from a script
-    or an agent it becomes a proposal in .tars/inbox/ that waits for review.
+    Prints path:line. A repeat is not written again; the case of its first letter and a full stop at its end make no
+    other line. Only a person at a terminal can write a rule: from a script or an agent it becomes a proposal in
+    .tars/inbox/ that waits for review.
     """
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
