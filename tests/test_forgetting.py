@@ -408,6 +408,18 @@ def test_two_statements_are_not_one(tmp_path: Path) -> None:
         assert [entry.text for entry in memory.list()] == ["hazelnut farms need sun"]
 
 
+def test_what_two_commands_forget_at_the_same_time_is_withheld(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 20, 12).astimezone()
+    first, second, third = (Withheld(tmp_path) for _ in range(3))  # each has read the file before another one writes
+    first.remember(wordings("Anna keeps forty bees"), now, txn="one")
+    second.remember(wordings("Lena sold her cello"), now, txn="two")
+    third.remember(wordings("Mara moved to Porto"), now, txn="three")
+    first.drop(["one"])
+    told = Withheld(tmp_path)
+    said = ("Anna keeps forty bees", "Lena sold her cello", "Mara moved to Porto")
+    assert [told.holds(text, datetime(2026, 11, 19).astimezone()) for text in said] == [False, True, True]
+
+
 def test_a_damaged_record_of_what_was_forgotten_costs_itself_alone(tmp_path: Path) -> None:
     now = datetime(2026, 11, 20).astimezone()
     Withheld(tmp_path).remember(wordings("Anna keeps forty bees"), now)

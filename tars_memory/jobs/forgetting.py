@@ -545,7 +545,7 @@ def forget(
         try:
             sentences = copies.sentences([turn.text for turn in also])
             withheld.remember(sentences, ctx.now, txn=written.txn, logs=[*copies.logs, *(turn.log for turn in also)])
-        except OSError as error:
+        except (OSError, TarsError) as error:
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     touched = [copy for path in places for copy in places[path] if (copy.path, copy.line) != (entry.path, entry.line)]
     receipt = ctx.receipt(entry.path, entry.line, entry.ref, entry.text, written)

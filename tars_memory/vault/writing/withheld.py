@@ -11,6 +11,7 @@ whole sentence of the text.
 The words themselves are removed from the journal's records, which then can't be undone (:func:`purge`).
 """
 
+import contextlib
 import io
 import json
 import os
@@ -26,12 +27,16 @@ from tars_memory.errors import SettingsError, StateError
 from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import has_entry, neutralise
 from tars_memory.vault.writing.journal import Journal, Record, encode_record, parse, replace_file
+from tars_memory.vault.writing.system import VaultLock
 
 MIN_WORDS, MIN_CHARACTERS = 3, 6
 """Size of a sentence below which it must be a whole sentence of a text: "tea" must not withhold all mentions of tea."""
 
 MAX_SALT_BYTES = 64
 """Maximum length of a salt: BLAKE2b takes no longer key."""
+
+LOCK_WAIT = 10.0
+"""Seconds to wait for another process that changes the file."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Characters of scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana, Han."""
@@ -97,6 +102,10 @@ class Withheld:
 
     def __init__(self, state: Path) -> None:
         self.path = state / layout.FORGOTTEN
+        self._load()
+
+    def _load(self) -> None:
+        """Read the file, and build the tables in which :meth:`_matches` looks a text up."""
         try:
             self._salt, self._records, self._foreign_lines = _read(self.path)
         except SettingsError as error:
@@ -104,8 +113,20 @@ class Withheld:
         self._bytes_by_unit: dict[str, int] = {}
         self._index()
 
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the file's lock for a ``with`` block that changes the records, as they are in the file by then.
+
+        Commands that forget at the same time would else overwrite each other's records, and salts.
+        """
+        lock = VaultLock(self.path.with_suffix(".lock"), timeout=LOCK_WAIT, command="forget")
+        with lock.held():
+            self._load()
+            yield
+            self._write()
+
     def _index(self) -> None:
-        """Build the tables in which :meth:`_matches` looks a text up."""
+        """Build these tables of the records."""
         self._records_by_digest: dict[str, list[_Forgotten]] = {}
         self._sizes_by_byte: dict[int, set[int]] = {}
         for record in self._records:
@@ -145,31 +166,30 @@ class Withheld:
             logs: names of the logs that the sentences came from.
 
         Raises:
-            OSError: the file can't be written.
+            OSError, TarsError: the file can't be read, locked or written.
         """
-        hashed = tuple(
-            dict.fromkeys(
-                (len(sentence), self._digest_byte(sentence[0]), self._digest("\x1f".join(sentence)))
-                for sentence in sentences
-                if sentence
-            )
-        )
-        if not hashed:
+        wanted = [sentence for sentence in sentences if sentence]
+        if not wanted:
             return
-        names = tuple(dict.fromkeys(self._digest(_log_name(log)) for log in logs if log))
-        self._records.append(_Forgotten(now.astimezone(), txn, names, hashed))
-        self._write()
+        with self._changing():
+            hashed = tuple(
+                dict.fromkeys(
+                    (len(sentence), self._digest_byte(sentence[0]), self._digest("\x1f".join(sentence)))
+                    for sentence in wanted
+                )
+            )
+            names = tuple(dict.fromkeys(self._digest(_log_name(log)) for log in logs if log))
+            self._records.append(_Forgotten(now.astimezone(), txn, names, hashed))
 
     def drop(self, txns: Collection[str]) -> None:
         """Stop withholding what these transactions forgot, as they were undone.
 
         Raises:
-            OSError: the file can't be written.
+            OSError, TarsError: the file can't be read, locked or written.
         """
-        kept = [record for record in self._records if not record.txn or record.txn not in txns]
-        if len(kept) != len(self._records):
-            self._records = kept
-            self._write()
+        if self.txns & set(txns):
+            with self._changing():
+                self._records = [record for record in self._records if not record.txn or record.txn not in txns]
 
     @property
     def txns(self) -> set[str]:
