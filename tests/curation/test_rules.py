@@ -112,6 +112,38 @@ def test_who_is_not_named_or_only_asked_about_is_left_alone(said: str) -> None:
     assert kept(said) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("Keep it under 100 words.", "Keep it under 100 words"),
+        ("Please keep it short, I read this on my phone. What is a monad?", "Please keep it short"),
+        ("be brief", "Be brief"),
+        ("Halte dich bitte kurz. Wie geht das?", "Halte dich bitte kurz"),
+        ("Sé breve, por favor. ¿Qué es eso?", "Sé breve"),
+        ("Sois bref s'il te plaît. Je suis où ?", "Sois bref"),
+        ("Sii breve. Che cosa è questo?", "Sii breve"),
+        ("Seja breve. O que é isso?", "Seja breve"),
+        ("Antwoord in maximaal 80 woorden. Wat is dat?", "Antwoord in maximaal 80 woorden"),
+    ],
+)
+def test_how_to_answer_is_a_rule_where_it_opens_a_turn(said: str, rule: str) -> None:
+    assert [(fact.text, fact.seen) for fact in read(said).facts] == [(rule, RULE)]
+    assert kept(said, "Fine.", "I have two cats and I like tea.")[0] == rule
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("Write a poem about cats.", "…", "Keep it under 20 words."),
+        ("Explain pods. Keep it short.",),
+        ("Make a caption for my photo, keep it under 10 words.",),
+        ("Be brief in the email to Bob.",),
+    ],
+)
+def test_what_a_text_is_to_be_like_is_no_rule(said: tuple[str, ...]) -> None:
+    assert kept(*said) == []
+
+
 @pytest.mark.parametrize(("code", "said"), LEFT_ALONE, ids=[f"{c}: {str(s)[:40]}" for c, s in LEFT_ALONE])
 def test_what_must_be_left_alone_is(code: str, said: str | tuple[str, ...]) -> None:
     turns = [said] if isinstance(said, str) else [part for one in said for part in (one, "Fine.")]
@@ -650,7 +682,7 @@ def test_a_text_to_work_on_comes_in_the_next_turn_unless_it_is_there(asked: str,
 @pytest.mark.parametrize(
     ("said", "then"),
     [
-        ("Keep it under 100 words.", "I work as a nurse in Cork"), ("No bullet points, please.", "I'm a vegetarian"),
+        ("Under 100 words, please.", "I work as a nurse in Cork"), ("No bullet points, please.", "I'm a vegetarian"),
         ("Make it shorter.", "I'm left-handed"), ("Bitte nur 100 Wörter.", "Ich wohne in Köln"),
         ("100 mots au plus, pas plus.", "J'habite à Lyon"),
         ("Solo 100 palabras, por favor.", "Vivo en Lima con mis padres"),

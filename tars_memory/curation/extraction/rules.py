@@ -125,14 +125,14 @@ def read(
     said: list[list[Sentence]] = []
     unread: list[int] = []
     before = {turn.number: asker for asker, turn in pairwise(turns) if asker.role != turn.role}
-    role_play = announced = False
+    role_play = announced = makes = False
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
             break
         lang = language(code) if code else None
-        parsed = _UserTurn(turn, lang, first=not at) if lang else None
+        parsed = _UserTurn(turn, lang, first=not at, after_text=makes) if lang else None
         role_play = role_play or (parsed is not None and parsed.plays and not named)
-        is_material = announced
+        is_material, makes = announced, parsed is not None and (parsed.makes or parsed.material)
         announced = parsed is not None and parsed.announces and not named
         if turn.number not in examined:
             continue
@@ -273,6 +273,7 @@ class _UserTurn:
         lang: its language.
         plain: its text, with straight apostrophes.
         sentences: of its own words.
+        opening: the first of them, if it says how to answer; None if the turn before asks for a text.
         material: whether it asks to work on a text.
         announces: whether that text may come in the next turn.
         makes: whether it asks to write a text.
@@ -280,13 +281,17 @@ class _UserTurn:
         plays: whether it asks for role play.
     """
 
-    def __init__(self, turn: Turn, lang: Language, *, first: bool) -> None:
+    def __init__(self, turn: Turn, lang: Language, *, first: bool, after_text: bool) -> None:
         self.turn = turn
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
+        self.opening = None if after_text else next(filter(self._opens, self.sentences[:1]), None)
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
-        found = [*lang.pattern("material").finditer(talk)]
+        begin = (
+            self.opening.start + len(self.opening.text) if self.opening else 0
+        )  # "under 100 words" is no text's shape
+        found = [*lang.pattern("material").finditer(talk, begin)]
         self.material = bool(found)
         asked = next((match for match in found if not match.lastgroup), None)
         text = re.sub(r"[^:\n]*", "", talk[asked.end() :], count=1) if asked else ""  # past a colon, or on other lines
@@ -298,6 +303,11 @@ class _UserTurn:
         acts = {each: act for each in self.sentences if (act := lang.pattern("plays").match(_plain(each)))}
         self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
         self.plays = casts or len(acts) > len(self.supposes)
+
+    def _opens(self, sentence: Sentence) -> bool:
+        """Whether a sentence says how to answer, and no more."""
+        said = _plain(sentence)[self._statement(sentence, [])[0] :].strip(_AROUND)
+        return any(table.get("opens") and form.fullmatch(said) for form, table in self.lang.forms("rules"))
 
     def _casts(self, sentence: Sentence, act: re.Match[str]) -> bool:
         """Whether a sentence that lets somebody imagine something says it of the one who answers, before it asks."""
@@ -397,8 +407,9 @@ class _UserTurn:
             plain = text.replace("’", "'")
             for form, table in self.lang.forms("rules"):
                 match = form.fullmatch(plain)
-                order = table.get("order", False)
-                if match and self._is_rule(plain, order=order):
+                opens = table.get("opens", False)
+                order = table.get("order", opens)
+                if match and (sentence == self.opening if opens else self._is_rule(plain, order=order)):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
                     words = _WORD.findall(kept.text.replace("’", "'"))
