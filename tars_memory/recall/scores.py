@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory import vault
 from tars_memory.index.reader import NAMESAKES
-from tars_memory.language.words import tokens, unspaced_runs
+from tars_memory.language.words import fold, tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.query import Fading, Hit, Query
 from tars_memory.recall.weights import mean
@@ -82,6 +82,7 @@ def rank(pool: Pool, query: Query) -> None:
     else:
         _score_partly_by_meaning(pool, compared, query)
     _put_fullest_first(lines)
+    _put_typed_first(lines, query)
     _put_newest_first(lines, pool, query)
     for line in best_lines_of_named_notes(pool):
         line.parts = (*line.parts[:-3], weights.LINE_NAMED, *line.parts[-2:])
@@ -227,6 +228,41 @@ def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
             for one, change in ((best[note], -gain), (line, gain)):
                 one.parts = (*one.parts[:WORDS_PART], one.parts[WORDS_PART] + change, *one.parts[WORDS_PART + 1 :])
                 one.score += change
+
+
+def _put_typed_first(lines: Sequence[CandidateLine], query: Query) -> None:
+    """Lower the scores of the lines without the one word of a query below those of the lines with it, of which those
+    with a word that begins so, as words with endings do, come before the others: neighbours in meaning are a guess.
+
+    What is in the names of a note or in headings alone is in all lines below. Lines with the word and a penalty may
+    come behind. A day is met by notes without its name.
+    """
+    typed = fold(query.meaning.strip("#*"))
+    if not typed or any(map(str.isspace, typed)) or query.dates:
+        return
+    tiers: tuple[list[CandidateLine], ...] = ([], [], [])
+    is_long = len(typed) >= weights.LETTERS_SHARED and typed.isalpha()
+
+    def holds(counts: Container[str]) -> bool:
+        """Whether something with these terms has the word; a run of signs is all of it, for it may be a sentence."""
+        return typed in counts if query.runs else bool(counts)
+
+    for line in lines:
+        in_text = any(holds(other.counts) for other in line.chunk.lines)
+        if holds(line.counts if in_text else line.chunk.counts):
+            tiers[0].append(line)
+        else:
+            begins = is_long and any(word.startswith(typed) for word in tokens(line.text))
+            tiers[1 if begins else 2].append(line)
+    least = min((line.score for line in tiers[0] if line.validity >= 0), default=None)
+    for tier in tiers[1:]:
+        if least is None or not tier:
+            continue
+        change = min(0.0, least - TIE_BREAK - max(line.score for line in tier))
+        for line in tier:
+            line.parts = (*line.parts[:WORDS_PART], line.parts[WORDS_PART] + change, *line.parts[WORDS_PART + 1 :])
+            line.score += change
+        least = min(line.score for line in tier)
 
 
 # --- of lines that say the same in notes of different days the newest comes first

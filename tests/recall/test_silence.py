@@ -143,3 +143,18 @@ def test_what_is_as_near_as_everything_else_is_no_answer_for_a_few_of_the_words(
 def test_another_form_of_a_word_is_not_that_word(chores: Recalled) -> None:
     chores.embedder = Taken("cleaned and tidied the shed on trip")
     assert not chores.found("is the chainsaw kind", "hybrid")
+
+
+@pytest.mark.parametrize("typed", ["ilaç", "🏃", "İLAÇ"])
+def test_lines_with_the_one_word_of_a_query_come_before_neighbours(tmp_path: Path, typed: str) -> None:
+    near = "Sabah parka gittim"
+    notes = {f"{n}.md": f"- {near}, {n}. gün.\n" for n in range(20)}
+    notes |= {"a.md": "- Çekmecede ilaç ve 🏃 için bir takvim ile eski gözlükler ve daha birçok başka şey duruyor.\n"}
+    notes |= {"b.md": "- Sabah ilaçlarımı parka giderken unuttum.\n"}
+    vault = Recalled(tmp_path, notes)
+    vault.embedder = Taken(near)
+    found = [hit.path for hit in vault.search(typed).hits]
+    assert found[0] == "a.md"
+    assert len(found) > 2
+    assert typed == "🏃" or found[1] == "b.md"
+    vault.close()
