@@ -183,6 +183,17 @@ def test_paths_are_printed_once_each(tm: Run, memory: Any) -> None:
     assert tm("search", "tea", "--paths").out == "notes/tea.md\nb.md\n"
 
 
+def test_whoever_searches_for_a_credential_learns_that_its_value_is_masked(tm: Run, memory: Any) -> None:
+    memory.answers["search"] = result()
+    for words in ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "password: Xk29-fuchs-Haus7"):
+        answer = tm("search", words)
+        assert answer.code == 1 and "masked in the index" in answer.err and "nothing relevant" in answer.err
+        assert "masked in the index" in tm("search", words, "--json").json["notices"][0]
+    assert "masked" not in tm("search", "password").err
+    memory.answers["search"] = result(hit())
+    assert "masked" not in tm("search", "password: Xk29-fuchs-Haus7").err
+
+
 def test_nothing_is_said_and_never_as_if_all_had_been_read(tm: Run, memory: Any) -> None:
     memory.answers["search"] = result()
     answer = tm("search", "qqqxyzzy")

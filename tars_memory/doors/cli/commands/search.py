@@ -4,6 +4,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import ABOUT, AS_OF, EXPIRED, TOPIC, Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import counted, here, keep_hits, line, within
@@ -194,8 +195,9 @@ def _answer(
     """
     unread = result.stale - result.unread_logs
     behind = [f"the index is {_behind(unread)}"] if unread and result.hits and not call.workspace.reading else []
+    masked = [MASKED] if not result.hits and vault.secrets.find(text) else []
     call.out.notes = None  # the index is masked note by note
-    answered = call.answered(result, result.notices, behind, lines=one_of_many)
+    answered = call.answered(result, result.notices, behind, masked, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
     elif paths_only and not answered:
@@ -206,6 +208,10 @@ def _answer(
             call.out.say(suggestion(result))
         _print_hits(call, result, full=full, wanted=wanted)
     return 0 if result.hits else VaultError.exit_code if result.unmounted else 1
+
+
+MASKED = "passwords and keys are masked in the index, so their value finds nothing: search for the words beside it"
+"""The notice to whoever searches for a credential, and finds nothing."""
 
 
 def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool) -> None:
