@@ -232,13 +232,16 @@ STARTUP = 120.0
 """Seconds that the import of litellm may take, in addition to the first answer's time limit; 4-7 are usual."""
 GRACE = 0.5
 """Seconds that the provider process has, after the time limit, to report it; then it need not be killed."""
+NAMES = "litellm's names have the form provider/model, as openai/gpt-4o-mini or ollama/llama3"
+"""The hint to whoever may have given a wrong name."""
+
 HINTS: dict[object, str] = {
     401: "is the key right? set llm.key or the provider's own variable",
     403: "is the key right, and allowed to use this model?",
     404: "are the model's name and llm.endpoint right?",
     429: "wait, or use another model",
     "AuthenticationError": "set llm.key or the provider's own variable",
-    "BadRequestError": "is the model's name right? litellm's has the form provider/model",
+    "BadRequestError": NAMES,
     "ContextWindowExceededError": "use a model with a larger context window",
     "Lost": "is llm.endpoint right, and the server running?",
     "Malformed": "is llm.endpoint right? OpenAI-compatible servers have theirs at …/v1",
@@ -333,6 +336,8 @@ class ProviderModel:
             raise ModelUnavailableError(f"litellm did not start within {STARTUP:g} s", "try again") from None
         if "error" in ready:
             self.close()
+            if ready["error"] == "BadRequestError":  # nothing was sent: litellm knows no provider for the name
+                raise ModelUnavailableError(f"litellm knows no model {self.name!r}", NAMES)
             raise self._failure(ready)
         self._prices = tuple(ready["prices"]) if ready["prices"] else None
         self._missing = list(ready["missing"])
