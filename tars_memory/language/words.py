@@ -475,6 +475,13 @@ KNOWN_SHARE = 0.2
 """Least share of function words of a language for a text to be in that language. Prose in these seven has 35 to 60 %;
 of prose in Swedish, Romanian, Catalan, Polish or Turkish at most half as many words fit."""
 
+FOREIGN_SHARE = 0.1
+"""Greatest share of words in Latin script with letters that none of :data:`LANGUAGES` writes. Turkish and Polish use
+them in one of three words, and a few of their words are French or Italian ones, too."""
+
+_WRITTEN = frozenset("abcdefghijklmnopqrstuvwxyzäöüßàâæçéèêëîïôœùûÿáíóúñìòãõABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""Letters in words of :data:`LANGUAGES` without a capital at the beginning."""
+
 JUDGED_BY = 1_000
 """Number of characters at the beginning of a text that decide its language."""
 
@@ -561,7 +568,12 @@ def language_of(text: str, usual: str = "") -> str:
         text: any.
         usual: the language to choose if several fit equally well.
     """
-    folded = text[:JUDGED_BY].casefold().replace("’", "'")
+    judged = text[:JUDGED_BY]
+    latin = (word for word in _LETTERS.findall(judged) if max(word) < "\u0250")
+    small = [word for word in latin if not word[0].isupper()]  # a name may have any letters
+    if sum(not _WRITTEN.issuperset(word) for word in small) > FOREIGN_SHARE * len(small):
+        return ""
+    folded = judged.casefold().replace("’", "'")
     words = [part for word in re.findall(_WORD, folded) for part in _parts(word)]
     counts: Counter[str] = Counter()
     different: Counter[str] = Counter()

@@ -849,6 +849,8 @@ def test_topics_and_decisions() -> None:
         ("saya tinggal di Jakarta dan bekerja sebagai guru di sekolah", ""),
         ("Tôi sống ở Hà Nội và làm giáo viên", ""),
         ("Bydlím v Brně a pracuji jako učitel na škole", ""),
+        ("Et yemiyorum ama, vejetaryenim. Eşim de İzmir'de çalışıyor, ne pişirsem?", ""),
+        ("J'habite à Kırıkkale et je mange du şiş avec ma femme le soir", "fr"),
         ("12 + 14 = ?", ""),
         ("", ""),
     ],
@@ -860,6 +862,8 @@ def test_the_language_of_a_turn_is_told_by_its_function_words(text: str, code: s
 def test_turns_that_the_rules_cannot_read_are_counted() -> None:
     chinese, mixed = ("我对花生过敏", "好", "我住在杭州"), ("I live in Cork.", "Fine.", "我住在杭州", "好", "ok thanks")
     assert [(found.turns, found.unread) for found in (read(*chinese), read(*mixed))] == [(2, (1, 3)), (3, (3,))]
+    supper = ("Bugün ne pişirsem?", "…", "Et yemiyorum ama, vejetaryenim. Eşim de İzmir'de çalışıyor")
+    assert read(*supper).unread == (1, 3)
     turkish = ("Merhaba", "Bir sorum var", "Ben öğretmenim", "Çayı kahveye tercih ederim", "Ankara'ya gideceğim")
     swedish = ("Hej, jag har en fråga", "Fint", "Jag bor i Lund", "Tack", "Jag är allergisk mot nötter")
     for turns in (turkish, swedish):
