@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import date
 
 import pytest
@@ -233,3 +234,12 @@ def test_a_predicate_with_underscores_is_the_same() -> None:
     assert PREDICATES.replaces("has_status") and not PREDICATES.replaces("works_on")
     assert PREDICATES.is_event("disposed_of")
     assert facts.predicate_key("_likes_") == "likes"
+
+
+def test_a_subject_whose_letters_are_decomposed_is_the_same() -> None:
+    known = Note("Facts.md", "## José\n- lives in:: Orléans\n".encode())
+    typed = unicodedata.normalize("NFD", "José"), "lives in", unicodedata.normalize("NFD", "Orléans")
+    (fact,) = (fact for _, fact in known.facts)
+    assert Claim(*typed).key == Claim(fact.subject, fact.predicate, fact.object).key
+    section = known.document.find_section(typed[0])
+    assert section is not None and section.title == "José"

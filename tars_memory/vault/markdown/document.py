@@ -11,6 +11,7 @@ by one more, empty line.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from datetime import date
 from functools import cache, cached_property, lru_cache
@@ -201,7 +202,7 @@ class Document:
     def find_section(self, title: str) -> Section | None:
         """Return the first section with this plain title: exact case before any case, level 2 before other levels."""
         wanted = plain_heading(title)
-        for matches in (wanted.__eq__, lambda found: found.casefold() == wanted.casefold()):
+        for matches in (wanted.__eq__, lambda found: caseless(found) == caseless(wanted)):
             sections = [section for section in self.sections if section.level and matches(section.title)]
             if sections:
                 return next((section for section in sections if section.level == 2), sections[0])
@@ -403,6 +404,11 @@ def wiki_words(text: str) -> str:
         return label if bar else target
 
     return _WIKI_LINK.sub(words, text) if "[[" in text else text
+
+
+def caseless(text: str) -> str:
+    """Fold a text for comparison: no case, and composed letters (NFC), for a Mac may decompose them."""
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).casefold()
 
 
 def plain_heading(text: str) -> str:

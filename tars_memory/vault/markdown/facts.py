@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document, plain_heading, wiki_words
+from tars_memory.vault.markdown.document import Document, caseless, plain_heading, wiki_words
 from tars_memory.vault.markdown.lines import calendar_day
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def is_title(path: str, heading: str, level: int) -> bool:
 
 def folded(text: str) -> str:
     """Fold a subject or predicate for comparison: no case, links as their words, no emphasis, spaces collapsed."""
-    return plain_heading(text).casefold()
+    return caseless(plain_heading(text))
 
 
 def predicate_key(text: str) -> str:
@@ -216,7 +216,7 @@ def same_object(one: str, other: str) -> bool:
 
 def object_key(text: str) -> str:
     """Fold an object for comparison: objects that are :func:`same_object` have the same key."""
-    return " ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", wiki_words(text)).split()).casefold()
+    return caseless(" ".join(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", wiki_words(text)).split()))
 
 
 class Claim(NamedTuple):
