@@ -164,7 +164,9 @@ def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
 
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
-    """Return the entries with these words, else those that contain them."""
+    """Return the entries with these words, else those that contain them; of either those that have them as typed, if
+    any do: ``Papá`` is not ``Papa`` where both are there.
+    """
     typed, written = comparable(target), comparable(grammar.neutralise(target))
     equal: list[Entry] = []
     containing: list[Entry] = []
@@ -175,7 +177,8 @@ def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
                 equal.append(entry)
             elif typed in text or written in text:
                 containing.append(entry)
-    return equal or containing
+    found, spelt = equal or containing, " ".join(target.casefold().split())
+    return [entry for entry in found if spelt in " ".join(entry.text.casefold().split())] or found
 
 
 def _by_ref(ctx: Caller, paths: Sequence[str], ref: str) -> Entry | None:

@@ -64,6 +64,14 @@ def test_words_name_a_line_as_search_finds_them(bench, typed):
     assert forget(bench.ctx(), typed).written and bench.get("Memory.md") == "- tea\n"
 
 
+def test_words_as_typed_win_over_those_that_only_fold_to_the_same(bench):
+    bench.put("Memory.md", "- Papa kauft Brot\n- Papá kauft Brot\n- ano nuevo\n- Año nuevo\n")
+    for typed, line in ("papá kauft brot", 2), ("Papa kauft", 1), ("Papá", 2), ("año nuevo", 4), ("ANO", 3):
+        assert find(bench.ctx(), typed).line == line
+    with pytest.raises(AmbiguousError):
+        find(bench.ctx(), "pápa")
+
+
 def test_a_line_of_a_note_that_the_memory_does_not_edit_is_shown_and_nothing_else(bench):
     bench.put("Boat.md", "# Boat\n- paint the hull\n")
     (listed,) = entries(bench.ctx(), "note")
