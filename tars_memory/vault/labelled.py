@@ -58,7 +58,8 @@ def _label(between: str, verb: str) -> str:
         verb: pattern of the verbs that lead to the value.
     """
     return (
-        _TAIL + r"(?:(?P<cell>[ \t]{0,3}(?:[:=][*_]{0,2}[ \t]{0,3}(?=\|[ \t]*[^\s|]))?\|[ \t]{0,8})"
+        _TAIL + r"(?:(?P<cell>[ \t]{0,3}(?:[:=][*_]{0,2}[ \t]{0,3}(?=\|[ \t]*[^\s|]))?\|[ \t]{0,8}"
+        r"|:?</(?:t[dh]|dt)>\s{0,8}<(?:td|dd)>\s{0,8})"
         r"|[ \t]{0,3}+(?P<equals>" + _EQUALS_SIGN + r")(?:[\"'`*_]{1,3}(?=[ \t]))?[\"'`*_]{0,3}?[ \t]{0,8}"
         r"(?:[|>][+-]?[ \t]{0,3}(?=\r?\n))?(?:(?:\r?\n[ \t>]{0,8})?\r?\n" + MARKS + r")?"
         r"(?:(?:\[(?=\s{0,20}\w)|[\[(])[ \t]{0,3}(?:\r?\n[ \t>]{0,16})?(?=[\"'`]|(?<=\[)\w))?"  # the first of a list
@@ -125,10 +126,9 @@ def values(text: str) -> Iterator[Found]:
     yield from _announced(text, low)
     yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
     yield from _list_items(text, labelled)
-    if "\n" in text:
-        yield from _below_labels(text, low, strong)
-        if any(map(low.__contains__, _COLUMN_STEMS)):
-            yield from _table_columns(text)
+    yield from _below_labels(text, low, strong)
+    if "\n" in text and any(map(low.__contains__, _COLUMN_STEMS)):
+        yield from _table_columns(text)
     yield from _numbers(text, low)
     yield from _seed_phrases(low)
     if len(text) >= 24:
@@ -149,6 +149,7 @@ def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
         low: the text in lower case.
         strong: those of the words for a password that the text has.
     """
+    wireless = any(map(low.__contains__, _NETWORKS))
     for rank, words in _WORDS:
         for word in strong if rank == "strong" else words:
             at = low.find(word)
@@ -161,7 +162,9 @@ def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
                         break
                     value = near.start()
                 if value - end < _MAX_DISTANCE and _is_label(low, at, end, word):
-                    found = _labelled_value(text, low, at, end, _rank_at(rank, low, at), _kind(rank, word))
+                    shared = wireless and word in _KEYS and _is_of_network(low, at, end)
+                    its_rank = "strong" if shared else _rank_at(rank, low, at)
+                    found = _labelled_value(text, low, at, end, its_rank, _kind(rank, word))
                 if found:
                     yield found
                 at = low.find(word, max(found[1] if found else 0, at + 1))
@@ -192,17 +195,29 @@ def _before_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]
         while at >= 0:
             end = at + len(word)
             told = compiled(_TOLD_BEFORE).search(text, max(0, at - _SENTENCE_REACH), at)
-            if told and compiled(_LABEL_ENDS).match(text, end) and _is_label(low, at, end, word):
-                value = told[told.lastgroup or 0]
+            ends = compiled(_REMARK_ENDS if told and told["noted"] else _LABEL_ENDS).match(text, end)
+            if told and ends and _is_label(low, at, end, word):
+                name = next(name for name in ("value", "noted", "glued") if told[name])
+                value = told[name]
                 if word in _NUMBER_WORDS:
                     is_told = re.fullmatch(r"\d{4,8}", value) and not low[at - 1].isalpha()
                 else:
-                    is_told = not _is_harmless(value) and (_strong(value, "words", quoted=False) or _diceware(value))
+                    is_told = _is_listed(value, "password", "words")
+                    is_told = is_told and (told["of"] or "").strip() not in _grammar_words()
                 if is_told:
-                    yield (*told.span(told.lastgroup or 0), "pin" if word in _NUMBER_WORDS else "password")
+                    yield (*told.span(name), "pin" if word in _NUMBER_WORDS else "password")
+            elif word not in _NUMBER_WORDS and compiled(_TAGGED).match(text, end):
+                line = _line_start(text, at)
+                if compiled(_IN_TAG).search(text, max(line, at - 40), at) and _is_label(low, at, end, word):
+                    for found in _unlabelled(text, max(line, at - _LINE_REACH), at):
+                        if found[1] - found[0] >= _LONG and not re.fullmatch(_MODEL_NAME, text[slice(*found[:2])]):
+                            yield found
             at = low.find(word, end)
 
 
+_IN_TAG = r"(?<!\S)#(?:[\w-]+/)*\Z"
+_TAGGED = r"s?(?![\w/-])"
+"""The end of a tag that is a label."""
 _NUMBER_WORDS = ("pin", "puk", "geheimzahl", "пин")
 _SENTENCE_REACH = 100
 """Number of characters before a label that are searched for a value."""
@@ -212,6 +227,8 @@ _TOLD_BEFORE = (
     r"(?i:the|my|our|your|his|her|their|das|die|mein|meine|unser|unsere|dein|deine|ihr|ihre|sein|seine|le|mon|notre|ton|votre|"
     r"son|el|la|mi|nuestra|tu|su|il|mia|nostra|o|a|minha|nossa|sua|het|de|mijn|ons|onze|jouw|moje|mój|nasze)"
     r"(?:[ \t]+[\w'’.-]+){0,2}?[ \t-]?"
+    r"|(?<![^\s\"'`*_„“«])(?P<noted>[^\s\"'`(*_„“«][^\s\"'`*]{4,64})[\"'`*_”»]{0,3}(?<!:)[ \t]+"
+    r"\((?!masked )(?i:my |the )?(?P<of>[\w-]+[ \t])?[\w-]{0,16}"
     r"|(?<![!-~])(?P<glued>[!-~]{6,64})[ \t]?(?:は|是|為|为)[ \t]?[^\s。，、]{0,6})\Z"
 )
 
@@ -228,7 +245,7 @@ def _is_label(low: str, at: int, end: int, word: str) -> bool:
     before = low[max(0, at - 12) : at]
     if before.rstrip(" _-").endswith(_PUBLIC):
         return False
-    if word in table.SPOKEN or word in ("auth", "clave", "clé", "chave", "chiave", "sleutel"):
+    if word in table.SPOKEN or word in ("auth", "clé", "chave", "chiave", "sleutel"):
         after = low[end : end + 1]
         if before[-1:].isalnum() or after.isalpha() or (before[-1:] == "." and low[at - 2 : at - 1].isalnum()):
             return False
@@ -239,6 +256,52 @@ def _rank_at(rank: str, low: str, at: int) -> str:
     """Return the rank of a label at this place: "key" after a word such as those in ``KEY_OF`` is medium."""
     before = low[max(0, at - 14) : at].rstrip(" _-")
     return "medium" if rank == "weak" and before.endswith(tuple(table.KEY_OF.split("|"))) else rank
+
+
+def _is_of_network(low: str, at: int, end: int) -> bool:
+    """Whether a key is that of a wireless network, which is its password: the word beside it says so, or the heading,
+    item or key that it is under.
+    """
+    before = low[max(0, at - 14) : at].rstrip(" _-")
+    return (
+        before.endswith(_NETWORKS)
+        or compiled(_OF_NETWORK).match(low, end) is not None
+        or _line_above(low, at).endswith(_NETWORKS)
+    )
+
+
+_KEYS = ("key", "schlüssel", "clé", "chiave", "chave", "sleutel", "klucz", "キー", "密钥", "密鑰")
+_NETWORKS = ("wifi", "wi-fi", "wlan", "wpa", "wpa2")
+_OF_NETWORK = r"(?:[ \t]+[^\W\d_]{1,5}){0,2}[ \t]+(?:wi-?fi|wlan)\b"
+
+
+def _line_start(text: str, at: int) -> int:
+    """Return where the line of an offset begins; of a long line, some place in it."""
+    near = max(0, at - _LINE_REACH)
+    return text.rfind("\n", near, at) + 1 or near
+
+
+def _line_above(low: str, at: int) -> str:
+    """Return the words of the heading, item or key under which the first word of a line is; empty if it is not first.
+
+    Args:
+        low: the text in lower case.
+        at: where the word begins.
+    """
+    end = _line_start(low, at) - 1
+    marks = low[end + 1 : at]
+    if end < 0 or not compiled(MARKS).fullmatch(marks):
+        return ""
+    indent = len(marks) - len(marks.lstrip())
+    for _ in range(8):
+        start = _line_start(low, end)
+        line = low[start:end]
+        if line.startswith("#") or (line.strip() and len(line) - len(line.lstrip()) < indent):
+            return line.rstrip(" \t\r:*_")
+        end = start - 1
+        if end < 0:
+            break
+    return ""
 
 
 def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: str) -> Found | None:
@@ -291,7 +354,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
     if not judged or _is_harmless(judged):
         return None
     quoted = whole and quote[-1] in "\"'" if quote else False
-    if label["cell"] and _joined(judged) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", judged):
+    if label["cell"] and _is_type(judged):
         return None
     if label["link"] and re.fullmatch(_SLUG, judged):
         return None
@@ -366,6 +429,8 @@ def _value_end(
         word and "&" in run and compiled(r"[?&][\w.\[\]%-]{0,40}$").search(text, max(0, word - 42), word)
     ):  # a parameter of an address
         cuts.append(compiled(r"&(?:amp;)?(?=[\w.\[\]%~-]{1,64}=)").search(run))
+    if text[start - 1 : start] == "[":  # the words of a link
+        cuts.append(compiled(r"\](?=\()").search(run))
     if "|" in run and text[text.rfind("\n", max(0, start - 1000), start) + 1 : start].lstrip().startswith("|"):
         cuts.append(compiled(r"(?<!\\)\|").search(run))
     ends = [cut.start() - (start if cut.string is text else 0) for cut in cuts if cut]
@@ -474,7 +539,8 @@ _LIST_REACH = 40
 
 def _below_labels(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
     """Yield the values that are alone in a line below one that ends with their label: a line, an item, a heading, a
-    key of YAML or a term; the lines below it are a fence, or deeper, or directly follow.
+    key of YAML or a term; the lines below it are a fence, or deeper, or directly follow. The members in braces behind a
+    label are as well below it.
     """
     several = tuple(filter(low.__contains__, table.PASSWORDS.split("|")))
     for rank, words in ("strong", (*strong, *several)), *_WORDS[1:2], ("pin", _NUMBER_WORDS):
@@ -483,19 +549,34 @@ def _below_labels(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]
             while at >= 0:
                 end = at + len(word)
                 rest = compiled(_LABEL_LINE_ENDS).match(low, end)
-                start = low.rfind("\n", 0, at) + 1
-                lead = rest and at - start < _MAX_DISTANCE and compiled(_LABEL_LINE).fullmatch(low, start, at)
+                if rest is None and (members := compiled(_MEMBERS).match(text, end)) and _is_label(low, at, end, word):
+                    yield from _values_of_members(text, members, _kind(rank, word))
+                lead = rest and compiled(_LABEL_LINE).fullmatch(low, _line_start(low, at), at)
                 # alone, "pass" is a statement of Python, and a word for a key may end any line of prose
                 bare = word == "pass" or rank != "strong"
                 if rest and lead and (not bare or ":" in rest[0] or lead["mark"]) and _is_label(low, at, end, word):
                     kind = _kind(rank, word)
                     for leaf, alone in _values_below(text, rest.end(), lead["indent"], lead["mark"] or ""):
-                        digits = 6 if alone and not leaf["key"] else _LONG_NUMBER
+                        digits = 6 if alone and not leaf["key"] else _LONG
                         if _is_listed(leaf["value"], kind, "words", digits):
                             yield (*leaf.span("value"), kind)
                 at = low.find(word, end)
 
 
+def _values_of_members(text: str, members: re.Match[str], kind: str) -> Iterator[Found]:
+    """Yield the values in the braces behind a label, ``password: {mail: …, nas: …}``; none if a member is a label."""
+    found = [*compiled(_MEMBER).finditer(text, *members.span("inner"))]
+    if not any(_kind_of_name(member["key"].lower()) for member in found):
+        for member in found:
+            if _is_listed(member["value"], kind, "words", _LONG):
+                yield (*member.span("value"), kind)
+
+
+_MEMBERS = r"[\"'`*_]{0,3}[ \t]?(?::|=>?)[ \t]{0,8}\{(?P<inner>[^{}\r\n]{1,1000})\}"
+_MEMBER = (
+    r"(?<![^\s,{])[\"']?(?P<key>[\w .-]{1,40})[\"']?[ \t]?(?::|=>)[ \t]{1,8}"
+    r"(?P<quote>[\"']?)(?P<value>[^\s\"',{}]+)(?P=quote)[ \t]*(?=,|\Z)"
+)
 _LABEL_LINE = (
     rf"(?P<indent>[ \t>]{{0,32}})(?P<mark>(?:#{{1,6}}|[-*+]|\d{{1,3}}[.)])(?=[ \t]))?{MARKS}"
     r"[\"'*_]{0,3}(?:[^\s:=.,;|(){}<>\[\]]{1,24}[ \t]){0,4}[^\s:=,;|(){}<>\[\]]{0,24}"
@@ -548,8 +629,8 @@ def _values_below(text: str, at: int, indent: str, mark: str) -> Iterator[tuple[
     yield from ((leaf, len(found) == 1) for leaf in found)
 
 
-_LONG_NUMBER = 8
-"""Minimum length of a number that is a password where numbers of another meaning may be."""
+_LONG = 8
+"""Minimum length of a number, or of a word of a sentence, that is a password where others may be."""
 _LINES_BELOW = 64
 """Maximum number of lines that a label governs."""
 _KEY = (
@@ -599,17 +680,34 @@ def _table_columns(text: str) -> Iterator[Found]:
     width, delimiter, at = 0, "", 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
+        if row.lstrip(" \t>").startswith("|"):
+            yield from _cells_of_row([*compiled(_CELLS["|"]).finditer(text, start, at - 1)])
         cells = [*compiled(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
         if not cells or abs(len(cells) - width) > 1:
             columns, width, delimiter = _named_columns(row)
             continue
         for column, (kind, digits) in columns.items():
             if column < len(cells):
-                cell = cells[column]
-                value = cell[0].removesuffix(delimiter).strip(" \t\r\"'`*")
-                first = cell.start() + cell[0].find(value)
+                value, first = _words_of_cell(cells[column], delimiter)
                 if _is_listed(value, kind, "equals", digits):
                     yield first, first + len(value), kind
+
+
+def _cells_of_row(cells: list[re.Match[str]]) -> Iterator[Found]:
+    """Yield the passwords of a row whose first cell with words says "password"."""
+    words = [_words_of_cell(cell) for cell in cells]
+    while words and not words[0][0]:
+        words.pop(0)
+    if len(words) > 1 and _kind_of_name(words[0][0].lower()) == "password":
+        for value, first in words[1:]:
+            if not _is_type(value) and _is_listed(value, "password", "words", _LONG):
+                yield first, first + len(value), "password"
+
+
+def _words_of_cell(cell: re.Match[str], delimiter: str = "|") -> tuple[str, int]:
+    """Return the words of a cell without the marks around them, and where they begin."""
+    value = cell[0].removesuffix(delimiter).strip(" \t\r\"'`*")
+    return value, cell.start() + cell[0].find(value)
 
 
 def _is_listed(value: str, kind: str, separator: str, digits: int = 0) -> bool:
@@ -651,7 +749,7 @@ def _named_columns(row: str) -> tuple[dict[int, tuple[str, int]], int, str]:
         return {}, 0, ""  # it may be a line of code
     # a mountain pass has a height, and tests that pass are counted
     columns = {
-        column: (kind, _LONG_NUMBER if name == "pass" else 0)
+        column: (kind, _LONG if name == "pass" else 0)
         for column, name in enumerate(cells)
         if (kind := _kind_of_name(name))
     }
@@ -665,6 +763,8 @@ def _kind_of_name(name: str) -> str:
         return "pin"
     if compiled("|".join(table.CODES)).fullmatch(name):
         return "recovery code"
+    if compiled(_AFTER_DOOR).search(name) or compiled(_CODE_OF_DOOR).fullmatch(name):
+        return "pin"
     for rank, words in _WORDS[:2]:
         for word in words:
             at = name.rfind(word)
@@ -941,6 +1041,11 @@ def _joined(value: str) -> bool:
     return 10 * sum(map(len, re.findall(r"[A-Z]?[a-z]{3,}", value))) > 7 * len(value)
 
 
+def _is_type(value: str) -> bool:
+    """Whether a cell beside a label is the name of a type or a class, as manuals have it."""
+    return _joined(value) and not re.fullmatch(r"[A-Za-z]+\d{2,}\W?", value)
+
+
 def _jumbled(value: str) -> bool:
     """Whether the letters of a value change case as no word or name does: ``YjYqdEkW``, but not ``KeePassXC``."""
     turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
@@ -983,6 +1088,8 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _bank_accounts(text)
+    if digits >= 3:
+        yield from _door_codes(low)
     if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин|暗証").search(low):
         for match in compiled(_PIN).finditer(text):
             yield (*match.span("pin"), "pin")
@@ -1005,6 +1112,8 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
 _OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t])"
 """What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
+_REMARK_ENDS = rf"s?(?:\)|{_OF})"
+"""The text behind a label in a remark on the word before it."""
 _NAME_ENDS = rf"(?:s|n|en)?(?:{_OF}[^\r\n:=.|]{{1,40}})?"
 """The rest of the name of a column or a key that is a label."""
 _LABEL_LINE_ENDS = (
@@ -1028,6 +1137,30 @@ _PIN = (
     r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t](?!(?:19|20)\d\d[ \t]+\w)\d{4}\b)|(?<=[Kk])(?=[ \t]\d{8}\b))"
     r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(?P<pin>\d{3,8})(?!(?![\u3040-\u9fff])[\w-]|[.,]\d)(?(free)(?![ \t]+[^\W\d_]))"
 )
+
+
+def _door_codes(low: str) -> Iterator[Found]:
+    """Yield the codes of doors, alarms and other locks."""
+    if not any(map(low.__contains__, _CODE_STEMS)):
+        return
+    for word in compiled(_CODE_WORD).finditer(low):
+        opens = compiled(_AFTER_DOOR).search(low, max(0, word.start() - 32), word.end())
+        label = opens or compiled(_CODE_OF_DOOR).match(low, word.start())
+        code = label and compiled(_DIGITS_OF_CODE).match(low, label.end())
+        if code:
+            yield (*code.span("pin"), "pin")
+
+
+_CODE_WORD = r"(?:c[oó]d(?:igo|ice|e)|kode?|код|コード|[码碼])s?"
+_AFTER_DOOR = rf"(?<![^\W\d_])(?:{table.DOORS})[^\W\d_]{{0,2}}[ \t-]{{0,2}}(?:key[ -]?pad[ ])?{_CODE_WORD}\Z|digicode\Z"
+_CODE_OF_DOOR = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:{table.DOORS})[^\W\d_]{{0,4}}"
+_DIGITS_OF_CODE = (
+    r"[\"'`*_]{0,3}[ \t]{0,3}"
+    rf"(?:::?|[=：はが是|]|\b{_IS_VERB}\b|(?=#\d)|(?<=[ \t])(?=\d{{4,8}}#?[.,;)]?[ \t\r]*(?:\n|\Z)))"
+    r"[ \t]{0,3}[\"'`*]{0,3}[ \t]{0,3}(?P<pin>[#*]?(?:\d{3,8}[#*a-f]?|\d{1,5}[a-f]\d{1,5}))"
+    r"(?![\w-]|[.,:/]\d|[ \t]+[^\W\d_])"
+)
+"""Digits behind the name of a code: behind a sign or a verb, or at the end of the line."""
 
 
 def _groups(number: str) -> list[str]:

@@ -711,7 +711,7 @@ STRONG = (
 """Words for a password; the value after one counts even if it is short."""
 
 SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "mdp",
-    "parola", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
+    "parola", "clave", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
 """Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
 
@@ -731,7 +731,7 @@ MEDIUM = (
     "bearer",
     "auth|authorization",
     "recovery code|backup code|recovery key|security code",
-    "zugangsdaten|schlüssel|geheimnis|clave|clé|chiave|chave|sleutel|klucz|キー|密钥|密鑰|totp|2fa",
+    "zugangsdaten|schlüssel|geheimnis|clé|chiave|chave|sleutel|klucz|キー|密钥|密鑰|totp|2fa",
 )
 """Words for credentials of programs; the value after one only counts if it looks machine-made."""
 
@@ -766,6 +766,15 @@ CODES = (
     r"(?:恢复|恢復|备用|備用|备份|備份|救援)(?:验证|驗證)?[代]?[码碼]|(?:リカバリー|バックアップ|復旧|回復)コード|(?:복구|백업)[ ]?코드",
 )
 """Words for codes of which a person keeps a list; patterns, in lower case."""
+
+DOORS = (
+    r"doors?|gates?|garage|alarm|safe|lock(?:er|box)?|key[ -]?pad|entry|"
+    r"(?:haus|wohnungs|garagen|büro|keller)?tür|tor|tresor|schloss|"
+    r"porte|portail|immeuble|alarme|coffre|cadenas|puerta|portal|alarma|garaje|caja fuerte|candado|"
+    r"port(?:a|one)|cancello|allarme|cassaforte|lucchetto|port[ãa]o|cofre|cadeado|(?:voor)?deur|poort|kluis|"
+    r"drzwi|bram|sejf|двер|домофон|сигнализаци|сейф|ворот|门禁|门锁|門鎖|保险箱|玄関|金庫"
+)
+"""Words for what a code of digits opens; a pattern, in lower case."""
 
 PHRASES = (
     r"(?:seed|recovery|secret|backup|mnemonic|wallet)[ -]?(?:phrase|words?|seed)|mnemonic|"

@@ -646,6 +646,79 @@ def test_a_label_governs_what_stands_alone_in_its_place(text: str) -> None:
         assert mask(text.format(value)) == text.format("(masked password)")
 
 
+SAID = (
+    "{} (password)",
+    "NAS: {} (WLAN-Passwort), ask Anna",
+    "- 14:30 {} #password",
+    "- {} #home/contraseña",
+    "la clave de la wifi es {}",
+    "La clé du wifi est {}.",
+    "the wifi key is {}",
+    "## WLAN\n\n- Schlüssel: {}\n",
+    "wifi:\n  ssid: Home\n  key: {}\n",
+    "Passwort: [{}](https://x.example/login)",
+    "<dt>Password</dt><dd>{}</dd>",
+    "password: {{mail: {}, length: 2026}}",
+    "| | wifi | nas |\n|---|---|---|\n| password | KeePassXC | {} |\n",
+)
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_a_password_may_have_its_label_in_any_place(text: str) -> None:
+    for value in ("Sunflower42", "Tr0ub4dor&3xY9"):
+        masked = mask(text.format(value))
+        assert re.sub(r"\(masked (?:password|key|credential)\)", "*", masked) == text.format("*")
+
+
+@pytest.mark.parametrize(
+    "text", ['the password is "{}"', "Das Passwort lautet „{}“, sagt Anna.", "mot de passe « {} »"]
+)
+def test_quoted_words_are_a_passphrase_if_no_sentence_has_them_in_a_row(text: str) -> None:
+    assert mask(text.format("cheval pile agrafe")) == text.format("(masked password)")
+    for prose in ("not strong enough", "nicht mehr gültig", "trop court pour nous", "too long"):
+        assert mask(text.format(prose)) == text.format(prose)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "door code: {}",
+        "The alarm code is {}.",
+        "Haustürcode {}",
+        "Der Code für die Haustür ist {}",
+        "code de la porte : {}",
+        "código de la alarma: {}",
+        "codice allarme = {}",
+        "kod do bramy: {}",
+        "Код от домофона: {}",
+        "gate code #{}",
+        "| front door code | {} |",
+        "| what | safe code |\n|---|---|\n| home | {} |\n",
+    ],
+)
+def test_the_code_of_a_lock_is_masked(text: str) -> None:
+    assert re.sub(r"#?\(masked pin\)", "*", mask(text.format("4821"))) == text.replace("#", "").format("*")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "error code: 4821, postal code: 48213, code postal : 75011, Postleitzahl 48213",
+        "the door of room 4821, alarm at 0730, code review 1400",
+        "door code 2026 was a mess; the safe code of 2024: done",
+        "Windows11 (no password), Argon2 (password hash), KeePass2x (password manager), PBKDF2 (password)",
+        "- asked for Room42b again #password-reset",
+        "- read about IPv6 and OAuth2 #passwords",
+        "clave del éxito: trabajar 12 horas; la clave es la paciencia; clé de 13, clé USB : 64Go",
+        "Password: [see the safe](https://x.example/safe2), [reset it](https://x.example/reset2b)",
+        'password: {type: string, "min length": 4096, format: uuid}',
+        "| password | string | OAuth2CacheAdapter | 2026 |",
+    ],
+)
+def test_what_has_no_password_beside_its_label_stays(text: str) -> None:
+    assert mask(text) == text
+
+
 @pytest.mark.parametrize("text", ["| wifi password | {} |", "| nas | pwd |\n|---|---|\n| home | {} |\n"])
 def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None:
     assert mask(text.format("Sun\\|flower42")) == text.format("(masked password)")
