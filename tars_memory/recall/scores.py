@@ -237,9 +237,10 @@ def _put_typed_first(lines: Sequence[CandidateLine], query: Query) -> None:
     What is in the names of a note or in headings alone is in all lines below. Lines with the word and a penalty may
     come behind. A day is met by notes without its name.
     """
-    typed = fold(query.meaning.strip("#*"))
+    typed = query.meaning.strip("#*")
     if not typed or any(map(str.isspace, typed)) or query.dates:
         return
+    typed = fold(typed)
     tiers: tuple[list[CandidateLine], ...] = ([], [], [])
     is_long = len(typed) >= weights.LETTERS_SHARED and typed.isalpha()
 
