@@ -15,6 +15,7 @@ from itertools import takewhile
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tars_memory import vault
 from tars_memory.curation import extraction
 from tars_memory.curation.commit import refused
 from tars_memory.curation.proposals import EndedFact, Mark, PlainLine, Proposal, ProposedFact, Related, question_about
@@ -130,11 +131,9 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
 
 def _lines_of_codes(data: bytes) -> set[int]:
     """Return the numbers of the lines of a note that hold a credential which a line alone doesn't show to be one."""
-    from tars_memory.vault import secrets
-
-    shown = secrets.veiled(data)
+    shown = vault.secrets.veiled(data)
     lines = zip(note_lines(data), note_lines(shown), strict=True) if shown is not data else ()
-    return {number for number, (was, now) in enumerate(lines, 1) if was != now and secrets.mask(was) == was}
+    return {number for number, (was, now) in enumerate(lines, 1) if was != now and vault.secrets.mask(was) == was}
 
 
 def earliest(today: date, window_days: int) -> date:
