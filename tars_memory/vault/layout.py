@@ -233,7 +233,7 @@ class Layout:
         if scope:
             for name in ("corrections", "rewards", "facts", "review", "agents", "sessions"):
                 setattr(self, name, f"{self.projects}/{scope}/{getattr(self, name)}")
-        self.archive = ARCHIVE
+        self.archive = self._existing_archive()
         self.log_heading, self.notes_section = options.log_heading, options.notes_section
         if options.log_heading == LayoutOptions.log_heading:
             self.log_heading = like.get("log_heading", options.log_heading)
@@ -325,6 +325,11 @@ class Layout:
         """
         scopes = [scope, ""] if scope else [""]
         return [self._existing_note(name, owner) for name in self._loaded for owner in scopes]
+
+    def _existing_archive(self) -> str:
+        """Return the folder ``archive``, or ``Archive`` in a vault that has that alone."""
+        exists = self._root is not None and (self._root / ARCHIVE.capitalize()).is_dir()  # also where case is ignored
+        return self._as_spelled_on_disk(ARCHIVE) if exists else ARCHIVE
 
     def _as_spelled_on_disk(self, path: str) -> str:
         """Return a folder's path with its steps as the vault spells them, if they differ by case alone."""

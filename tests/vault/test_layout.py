@@ -346,6 +346,16 @@ def test_an_archived_day_is_a_day(tmp_path: Path, options: dict[str, str], path:
     assert layout.daily_path(DAY, scope=layout.scope_of(path)) == path
 
 
+def test_the_archive_is_the_folder_of_that_name_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "Archive").mkdir()
+    layout = Layout.of(tmp_path)
+    assert layout.archived("2026-11-21.md") == "Archive/2026-11-21.md"
+    assert layout.is_archived("Archive/2026-11-21.md") and not layout.is_archived("archive/2026-11-21.md")
+    (tmp_path / "archive").mkdir(exist_ok=True)
+    if len([*tmp_path.iterdir()]) == 2:
+        assert Layout.of(tmp_path).archived("2026-11-21.md") == "archive/2026-11-21.md"
+
+
 @pytest.mark.parametrize(
     "path",
     [
