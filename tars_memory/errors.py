@@ -28,6 +28,11 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
+def behind(files: int) -> str:
+    """Return the notice that the index lacks the present state of so many files."""
+    return f"the index is behind by {counted(files, 'file')}: tars-memory reindex"
+
+
 def counted_lines(number: int, noun: str, lines: int) -> str:
     """Return a number with its noun, and with that of its lines if they are more: ``2 proposals (7 lines)``.
 

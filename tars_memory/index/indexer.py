@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import index, vault
-from tars_memory.errors import UnwritableError, VaultError, counted
+from tars_memory.errors import UnwritableError, VaultError, behind, counted
 from tars_memory.index import database, intake
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, explained
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
@@ -338,8 +338,7 @@ class _Refresh:
         first = self._meta.get("complete") != 1
         if not first and budget.notes is not None and len(difference) > budget.notes:
             report.stale = len(difference)
-            unread = counted(report.stale, "note is", "notes are")
-            report.notices.append(f"{unread} to be read or dropped; until then the index answers as it was")
+            report.notices.append(behind(report.stale))
             return
         wait = budget.wait if difference or difference.unsure else 0.0
         if first:

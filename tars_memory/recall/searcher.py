@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import errors, index, recall, vault
-from tars_memory.errors import counted
 from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
 from tars_memory.settings import MODES
@@ -305,7 +304,7 @@ class Search:
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> list[Answer]:
             talks = self.talks
             if report.stale and not report.reading:
-                self.notices.append(f"the index is behind by {counted(report.stale, 'file')}: tars-memory reindex")
+                self.notices.append(errors.behind(report.stale))
             vector = self._last_vector = self._vector(query, reader, report) if compares_meaning else None
             found = recall.search.ranked(reader, query, query.narrowed(self.scope), vector, self.mode)
             for shared in self.shared:

@@ -122,6 +122,7 @@ class FakeMemory:
     whole = SimpleNamespace(**vars(vault), hide=lambda _path, text: text)
     settings = SimpleNamespace(unknown_variables=(), unknown_keys=list)
     closed = 0
+    reading = 0
 
     def __init__(self, vault: str | None = None, **options: Any) -> None:
         type(self).opened = {"vault": vault, **options}

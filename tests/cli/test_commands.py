@@ -201,7 +201,12 @@ def test_nothing_is_said_and_never_as_if_all_had_been_read(tm: Run, memory: Any)
     memory.answers["search"] = result(stale=3)
     answer = tm("search", "qqqxyzzy")
     assert answer.code == 1
-    assert "nothing relevant" not in answer.err and "behind by 3 files" in answer.err
+    said = "tars-memory: the index is behind by 3 files: tars-memory reindex\n"
+    assert answer.err == f"{said}tars-memory: nothing found so far\n"
+    late = "the index is behind by 3 files: tars-memory reindex"
+    memory.answers["search"] = result(hit(), stale=3, notices=[late])
+    assert tm("search", "tea").err == said, "once"
+    memory.answers["search"] = result(stale=3)
     assert tm("search", "qqqxyzzy", "--json").json["stale"] == 3
 
 

@@ -161,7 +161,7 @@ def test_beyond_its_budget_a_reader_answers_from_the_old_rows(make_index) -> Non
         (index.vault.root / f"n{number}.md").write_text("milk\n")
     report = index.refresh(RefreshBudget(notes=4))
     assert report.stale == 5
-    assert report.notices == ["5 notes are to be read or dropped; until then the index answers as it was"]
+    assert report.notices == ["the index is behind by 5 files: tars-memory reindex"]
     assert paths(index, "milk") == []
     assert paths(index, "tea") == ["a.md"]
     assert index.refresh().changed == 5

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import ABOUT, AS_OF, EXPIRED, TOPIC, Call, command, flag, one_of, one_only, option, word
-from tars_memory.doors.cli.output import counted, here, keep_hits, line, within
-from tars_memory.errors import UsageError, VaultError, did_you_mean
+from tars_memory.doors.cli.output import here, keep_hits, line, within
+from tars_memory.errors import UsageError, VaultError, behind, did_you_mean
 from tars_memory.settings import MODES
 
 if TYPE_CHECKING:
@@ -194,10 +194,10 @@ def _answer(
         one_of_many: there are other queries.
     """
     unread = result.stale - result.unread_logs
-    behind = [f"the index is {_behind(unread)}"] if unread and result.hits and not call.workspace.reading else []
+    late = [behind(unread)] if unread and not call.workspace.reading else []
     masked = [MASKED] if not result.hits and vault.secrets.find(text) else []
     call.out.notes = None  # the index is masked note by note
-    answered = call.answered(result, result.notices, behind, masked, lines=one_of_many)
+    answered = call.answered(result, result.notices, late, masked, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
     elif paths_only and not answered:
@@ -234,9 +234,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     about = f" for {line(text)[:80]!r}" if one_of_many else ""
     if result.did_you_mean:
         call.out.say(f"nothing relevant{about}; {suggestion(result)}")
-    elif unread := result.stale - result.unread_logs:
-        call.out.say(f"nothing found so far{about}; {_behind(unread)}")
-    elif result.stale:
+    elif result.stale:  # a notice says by how much
         call.out.say(f"nothing found so far{about}")
     else:
         call.out.say(f"nothing relevant{about or call.unsearched_projects()}")
@@ -245,7 +243,3 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
 def suggestion(result: "SearchResult") -> str:
     """Return the question "did you mean …" with the names that the query may misspell."""
     return did_you_mean([line(name) for name in result.did_you_mean])
-
-
-def _behind(stale: int) -> str:
-    return f"behind by {counted(stale, 'file')}: tars-memory reindex"
