@@ -265,7 +265,7 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
         facts=tuple(facts),
         left_out=tuple(_left_out(fact, speakers.get(fact.turn, "")) for fact in drawn.left_out if words_of(fact)),
-        kept=tuple(_turns(new, task.when, keeps, {fact.turn for fact in facts}, task.start)),
+        kept=tuple(_turns(new, task.when, keeps, {fact.turn for fact in facts}, task.start, drawn.unread)),
     )
 
 
@@ -393,7 +393,9 @@ def _left_out(fact: DrawnFact, speaker: str) -> SessionFact:
     return SessionFact(words_of(fact), "", "", *said, fact.seen, fact.warnings)
 
 
-def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], start: datetime) -> list[SessionTurn]:
+def _turns(
+    turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], start: datetime, unread: Collection[int] = ()
+) -> list[SessionTurn]:
     """Return the turns to keep: of the person or the model, never of tools and programs.
 
     Args:
@@ -402,6 +404,7 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
         keeps: one of :data:`tars_memory.settings.KEEPS`.
         quoted: numbers of the turns that facts quote.
         start: time of the first turn; turns of another day are stored with their date.
+        unread: numbers of the person's turns that nobody could read yet, which exchanges keep as well.
     """
     if keeps == "facts":
         return []
@@ -409,6 +412,7 @@ def _turns(turns: Sequence[Turn], when: Moments, keeps: str, quoted: set[int], s
     wanted = {turn.number for turn in spoken if keeps == "full" or turn.number in quoted}
     if keeps == "exchanges":
         wanted |= {turn.number for turn in spoken if turn.role == "user" and steps_in(turn.text)}  # a procedure
+        wanted |= set(unread)
         for before, turn, after in zip([None, *spoken], spoken, [*spoken[1:], None], strict=False):
             near = (other for other in (before, after) if other is not None and other.role != turn.role)
             wanted |= {other.number for other in near} if turn.number in quoted else set()
