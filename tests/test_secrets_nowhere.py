@@ -75,10 +75,11 @@ def test_a_label_in_another_argument_counts(tmp_path: Path) -> None:
     memory = opened(tmp_path, {"Memory.md": "# Memory\n"})
     memory.add_fact("Anna", "wifi password", "pzFact1!")
     memory.remember("bank qwSec55!", section="Passwords")
+    memory.remember("Sunflower42", tags=["password"])
     memory.add_fact("Anna", "moved to", "Cork in 2027")
     memory.remember("meets Bob at 17:05", section="Work")
     memory.close()
-    assert not left(["pzFact1!", "qwSec55!"], tmp_path)
+    assert not left(["pzFact1!", "qwSec55!", "Sunflower42"], tmp_path)
     assert left(["Cork in 2027"], tmp_path) and left(["meets Bob at 17:05"], tmp_path)
 
 

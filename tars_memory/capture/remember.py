@@ -33,6 +33,11 @@ SECTION = "Feedback"
 """The heading of rewards.md and corrections.md."""
 
 
+def around(section: str | None, tags: Sequence[str]) -> tuple[str, str]:
+    """Return what will stand before and behind words under a heading with tags."""
+    return f"## {section}\n\n- " if section else "", "".join(f" #{tag.lstrip('#')}" for tag in tags)
+
+
 def remember(
     ctx: Caller, text: str, *, tier: str = Tier.SEMANTIC, section: str | None = None, tags: Sequence[str] = ()
 ) -> Receipt:
@@ -54,7 +59,7 @@ def remember(
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
     section, tags = section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
-    text = ctx.masked(text, f"## {section}\n\n- " if section else "")
+    text = ctx.masked(text, *around(section, tags))
     words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     usual = ctx.layout.notes_section
@@ -327,12 +332,13 @@ class Caller:
             except TarsError as error:
                 self.notices += [] if error.message in self.notices else [error.message]
 
-    def masked(self, text: str, before: str = "") -> str:
+    def masked(self, text: str, before: str = "", after: str = "") -> str:
         """Return a text with credentials masked, as notes, spool and journal may have it.
 
         Args:
             text: the text.
             before: what will stand before it in its note: a label there may say that it is a credential.
+            after: what will stand behind it.
 
         A person at a terminal decides about credentials (the command line asks), so the text is unchanged then. In any
         other case a notice says what was masked. A notice also counts invisible characters, which are left out when the
@@ -344,14 +350,12 @@ class Caller:
         check_text(text)
         if unseen := count_invisible(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
-        whole = before + text
-        if not suspicious(whole) or self.attended:
+        if self.attended or not suspicious(before + text + after):
             return text
-        found = [secret for secret in vault.secrets.find(whole) if secret.end > len(before)]
-        if not found:
-            return text
-        self.notices.append(f"masked before it was written: {vault.secrets.kinds(found)}")
-        return vault.secrets.masked_parts(whole, [(len(before), len(whole))])[0]
+        text, found = vault.secrets.masked_among(text, before, after)
+        if found:
+            self.notices.append(f"masked before it was written: {vault.secrets.kinds(found)}")
+        return text
 
     def new_day(self, path: str, when: datetime) -> bytes:
         """Return the first content of a daily note, from the vault's own template; empty if the note exists."""

@@ -107,16 +107,27 @@ def _replaced(text: str, found: list[Secret], *, keep_breaks: bool = False) -> s
 def masked_parts(text: str, spans: list[tuple[int, int]]) -> list[str]:
     """Return parts of a text, each ``[start:end)``, as they are masked in it."""
     found = find(text)
+    return [_replaced(text[start:end], _within(found, start, end)) for start, end in spans]
+
+
+def masked_among(text: str, before: str = "", after: str = "") -> tuple[str, list[Secret]]:
+    """Return a text with its credentials masked, and the credentials.
+
+    Args:
+        text: the text.
+        before: what will stand before it: a label there may say that it is a credential.
+        after: what will stand behind it, such as tags.
+    """
+    found = _within(find(before + text + after), len(before), len(before) + len(text))
+    return _replaced(text, found), found
+
+
+def _within(found: list[Secret], start: int, end: int) -> list[Secret]:
+    """Return the credentials of a part of a text, with their places in the part."""
     return [
-        _replaced(
-            text[start:end],
-            [
-                Secret(max(secret.start, start) - start, min(secret.end, end) - start, secret.kind)
-                for secret in found
-                if secret.start < end and start < secret.end
-            ],
-        )
-        for start, end in spans
+        Secret(max(secret.start, start) - start, min(secret.end, end) - start, secret.kind)
+        for secret in found
+        if secret.start < end and start < secret.end
     ]
 
 

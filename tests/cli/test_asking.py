@@ -81,6 +81,25 @@ def test_a_heading_is_asked_about_as_well(tmp_path: Path, words: tuple[str, ...]
     assert "## Key (masked github token)\n" in (vault / "Memory.md").read_text()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("facts", "add", "Anna", "wifi password", "Sunflower42"),
+        ("remember", "Sunflower42", "--tag", "password"),
+        ("remember", "Sunflower42", "--section", "Password"),
+    ],
+)
+def test_a_label_in_another_argument_is_asked_about_as_well(tmp_path: Path, words: tuple[str, ...]) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Memory.md").write_text("- oolong\n")
+    argv = program("--vault", str(vault), *words)
+    returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, b"m\n")
+    assert returned == 0 and b"this looks like a credential: password" in screen
+    notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
+    assert "(masked password)" in notes and "Sunflower42" not in notes
+
+
 def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:
     (tmp_path / "vault/.obsidian").mkdir(parents=True)
     env = environment(tmp_path / "home", TERM="dumb", CLAUDECODE="1")

@@ -399,8 +399,13 @@ class Call:
         hidden = [name for name, path in facts.items() if not workspace.may_show(path)]
         return f"; {counted(len(hidden), 'project')} not searched: --project NAME" if hidden else ""
 
-    def ask_about_secrets(self, text: str) -> str:
+    def ask_about_secrets(self, text: str, before: str = "", after: str = "") -> str:
         """Return the text as the person wants it written: unchanged, or with its credentials masked.
+
+        Args:
+            text: the text.
+            before: what will stand before it: a label there may say that it is a credential.
+            after: what will stand behind it, such as tags.
 
         Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so
         does the end of the input: no text is lost.
@@ -408,9 +413,9 @@ class Call:
         Raises:
             typer.Exit: the person wants nothing written; the text is shown once more.
         """
-        if not self.interactive or self.dry_run or not vault.suspicion.suspicious(text):
+        if not self.interactive or self.dry_run or not vault.suspicion.suspicious(before + text + after):
             return text
-        found = vault.secrets.find(text)
+        masked, found = vault.secrets.masked_among(text, before, after)
         if not found:
             return text
         answer = self._answer(
@@ -423,7 +428,7 @@ class Call:
             self.settle()
             self.out.say_always(f"stopped: nothing was written. You typed: {text}")
             raise typer.Exit(STOPPED)
-        wanted = text if answer in KEEP else vault.secrets.mask(text)
+        wanted = text if answer in KEEP else vault.secrets.mask(masked)
         if self.typed is not None and self.typed.arguments.get("text") == text:
             self.typed.arguments["text"] = wanted
         return wanted

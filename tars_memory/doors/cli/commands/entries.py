@@ -359,6 +359,8 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     if verb == "add":
         if len(rest) != 3:
             raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])
+        named = [*map(call.ask_about_secrets, rest[:2])]
+        rest = [*named, call.ask_about_secrets(rest[2], f"{' '.join(named)}: ")]
         parts: dict[str, Any] = dict(zip(("subject", "predicate", "object"), rest, strict=True), text=" ".join(rest))
         days = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         call.hold("facts add", **parts, **days)

@@ -55,9 +55,11 @@ def remember(
     if tier not in TIERS:
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
     call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
-    words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin))
+    tags = tuple(tag or ())
+    around = f"## {section}\n\n- " if section else "", "".join(f" #{one.lstrip('#')}" for one in tags)
+    words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin), *around)
     section = call.ask_about_secrets(section) if section else section
-    receipt = call.memory().remember(words, tier=tier, section=section, tags=tuple(tag or ()))
+    receipt = call.memory().remember(words, tier=tier, section=section, tags=tags)
     return call.report(receipt)
 
 
