@@ -101,9 +101,11 @@ _HARMLESS = (
     r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
     r"ssh-\w+|ecdsa-\S+|1password|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
-    r"\^[a-z0-9-]+|\^.*\$|//.*|[a-z]\w*[._]\w*(?:\([\w.]*\)[\w.]*)+,?"
+    r"\^[a-z0-9-]+|\^.*\$|//.*|``[\w+#.-]*|[a-z]\w*[._]\w*(?:\([\w.]*\)[\w.]*)+,?"
 )
-"""Values that are not credentials: addresses, paths, numbers, versions, dates, names and calls of a program, files."""
+"""Values that are not credentials: addresses, paths, numbers, versions, dates, names and calls of a program, files, the
+mark of a fence with its language.
+"""
 
 
 def _is_harmless(value: str) -> bool:

@@ -728,6 +728,7 @@ def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None
     "text",
     [
         "To reset the password:\n\n```\nsudo passwd anna2\n```\n",
+        "To hash a password:\n\n```bash\nhtpasswd -nbB user1 -\n```\n",
         "---\npassword:\n  manager: KeePassXC\n  version: 2.7.9\n  length: 4096\ntitle: Room42b\n---\n",
         'password:\n  type: string\n  pattern: "^[a-z0-9]+$"\n',
         "password:\n  user: anna77x\n  pass: see the safe\n",
