@@ -149,9 +149,12 @@ def test_the_headings_of_a_chunk_are_those_of_its_text() -> None:
         ("<div>\n<!-- a -->\n</div>\n", ["<div>\n<!-- a -->\n</div>"]),
         ("%%\ncomment\n%%\n", ["%%\ncomment\n%%"]),
         ("```\n<!-- code -->\n```\n", ["```\n<!-- code -->\n```"]),
+        ("text\n\n%%\n## Drawing\n```compressed-json\nN4KAkA\n\nRSGiaG\n```\n%%\n", ["text"]),  # Excalidraw
+        ("text\n\n%% kanban:settings\n```\n{}\n```\n%%\n", ["text"]),
+        ("```\ncode\n```\n%% mine %%\n", ["```\ncode\n```\n%% mine %%"]),
     ],
 )
-def test_an_html_comment_belongs_to_no_chunk(text: str, expected: list[str]) -> None:
+def test_an_html_comment_and_the_data_of_a_plugin_belong_to_no_chunk(text: str, expected: list[str]) -> None:
     assert [chunk.text for chunk in parse("n.md", text.encode()).chunks] == expected
 
 
@@ -292,6 +295,23 @@ def test_what_is_read_elsewhere_or_has_no_words_is_no_property_to_cite(front: st
 def test_properties_of_a_session_note_only_describe_it() -> None:
     note = parse("sessions/a.md", b"---\nsource: Claude\n---\nText.\n", session=True)
     assert [c.text for c in note.chunks] == ["Text."]
+
+
+@pytest.mark.parametrize(
+    ("text", "leads"),
+    [
+        ("<< [[2026-11-18]] | [[2026-11-20]] >>", True),
+        ("[[Daily/2026-11-18|← yesterday]] · [[2026-W47]] · [[2026-11]] · [[2026-11-20|tomorrow →]]", True),
+        ("❮ [[18.11.2026]] | [[20.11.2026]] ❯", True),
+        ("- [[2026-11-18]]", False),
+        ("from [[2026-11-18]] to [[2026-11-20]]", False),
+        ("[[2026-11-18 Rome]] [[2026-11-20 Bari]]", False),
+        ("[[Tea]] | [[Coffee]]", False),
+    ],
+)
+def test_a_line_that_only_leads_from_day_to_day_is_no_answer(text: str, leads: bool) -> None:
+    (chunk,) = parse("2026-11-19.md", f"{text}\n\nrain\n".encode(), day=date(2026, 11, 19)).chunks
+    assert (chunk.lines[0].kind == "machinery") == leads
 
 
 def test_machinery_is_not_embedded() -> None:

@@ -108,6 +108,10 @@ BY_RULES = "By rules, in the words of the conversation:"
 """The first paragraph of a summary made by rules, without a model."""
 _SUMMARY = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
+_BETWEEN_DAYS = re.compile(
+    r"[^\w\[\]]*(?:\[\[(?:[^\[\]|]*/)?(?:\d{4}(?:[-._]W?\d\d){1,2}|\d\d\.\d\d\.\d{4})(?:\|[^\[\]]*)?\]\][^\w\[\]]*){2,}"
+)
+"""A line of nothing but links to days, weeks or months, by which a daily note leads to those before and after it."""
 
 _STEP = re.compile(
     r"(?:(?P<start>^|(?<=\n))[ \t>]*|(?<=[\s:;,.!(（：；，。、！]))"
@@ -279,6 +283,7 @@ def _kind(text: str, bare: str, *, heading: bool, item: bool) -> str:
         return REPLACED
     if (
         bare == "---"
+        or ("[[" in bare and _BETWEEN_DAYS.fullmatch(bare))
         or bare.startswith(("- said by:: ", "- from:: ["))
         or (bare.startswith("- fact:: ") and " › " in bare)
         or (bare.startswith("- kind:: ") and bare[9:] in SENTENCES)
@@ -627,7 +632,8 @@ class Outline(NamedTuple):
 
     Attributes:
         lines: their texts; invalid UTF-8 is read as replacement characters.
-        blocks: in order; comments are of the kind ``hidden``.
+        blocks: in order; comments of HTML are of the kind ``hidden``, and those of Obsidian that end with a fence: the
+            data of a plugin, as Excalidraw's drawing and Kanban's settings.
         windows: the lines with an end.
         properties: of the front matter.
         body_line: the first line after the front matter.
@@ -738,7 +744,8 @@ def _split_by_blocks(data: bytes, *, facts: bool) -> _Structure:
         last = max(last, end)
         if kind != "rule":
             hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
-            blocks.append(("hidden" if hidden else kind, start, end, section.path))
+            kept = kind == "comment" and end > start + 1 and lines[end - 2].startswith("```")  # by a plugin
+            blocks.append(("hidden" if hidden or kept else kind, start, end, section.path))
     blocks.append(("", last + 1, len(lines), section.path))
     return lines, blocks, windows_of(document, facts=facts), document.front_matter, document.body_line
 
