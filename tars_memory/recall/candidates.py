@@ -777,8 +777,12 @@ def best(
 
 
 def _is_daily(row: ChunkRow) -> bool:
-    """Whether a chunk is from the note of a day that its name says."""
-    return row.tier == "daily" and not row.date_is_weak
+    """Whether a chunk is from the note of a day that its name says: a daily note, or one that is called by figures
+    alone, as the daily notes of a former format are.
+    """
+    if row.date_is_weak:
+        return False
+    return row.tier == "daily" or "".join(filter(str.isalnum, row.title)).isdecimal()
 
 
 def _day_asked(query: Query, rows: Iterable[ChunkRow]) -> str:

@@ -61,6 +61,14 @@ def test_a_day_by_itself_is_answered_by_its_own_note(tmp_path, text):
     recalled.close()
 
 
+@pytest.mark.parametrize("own", ["14.11.2026.md", "Journal/2026/11/14.md", "old/20261114.md"])
+def test_a_day_is_answered_by_its_note_in_a_former_format_too(tmp_path, own):
+    days = {f"2026-11-{day}.md": f"## Log\n\n- 09:00 bill of 14 November 2026, try {day}\n" for day in range(15, 20)}
+    recalled = Recalled(tmp_path, {**days, own: "## Log\n\n- 08:00 met Anna\n"})
+    assert recalled.search("14 November 2026", "lexical").hits[0].path == own
+    recalled.close()
+
+
 @pytest.mark.parametrize("text", ["November 14th", "14 Kasım", "what did I do on November 14th", "11月14日"])
 def test_a_day_without_a_year_is_the_latest_that_has_a_note(tmp_path, text):
     """This year's if there is one, and before a day to come."""
