@@ -101,7 +101,7 @@ _HARMLESS = (
     r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
     r"ssh-\w+|ecdsa-\S+|1password|base64\S{0,4}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
-    r"\^[a-z0-9-]+|\^.*\$|//.*|``[\w+#.-]*|[a-z]\w*[._]\w*(?:\([\w.]*\)[\w.]*)+,?"
+    r"\^[a-z0-9-]+|\^.*[\[(\\*+].*\$|//.*|``[\w+#.-]*|[a-z]\w*[._]\w*(?:\([\w.]*\)[\w.]*)+,?"
 )
 """Values that are not credentials: addresses, paths, numbers, versions, dates, names and calls of a program, files, the
 mark of a fence with its language.
@@ -556,7 +556,8 @@ def _below_labels(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]
                 lead = rest and compiled(_LABEL_LINE).fullmatch(low, _line_start(low, at), at)
                 # alone, "pass" is a statement of Python, and a word for a key may end any line of prose
                 bare = word == "pass" or rank != "strong"
-                if rest and lead and (not bare or ":" in rest[0] or lead["mark"]) and _is_label(low, at, end, word):
+                named = lead and lead["mark"] and not (word == "pass" and any(map(str.isalpha, lead[0])))
+                if rest and lead and (not bare or ":" in rest[0] or named) and _is_label(low, at, end, word):
                     kind = _kind(rank, word)
                     for leaf, alone in _values_below(text, rest.end(), lead["indent"], lead["mark"] or ""):
                         digits = 6 if alone and not leaf["key"] else _LONG
@@ -614,8 +615,10 @@ def _values_below(text: str, at: int, indent: str, mark: str) -> Iterator[tuple[
         elif not seen and not fence and bare[:3] in ("```", "~~~"):
             fence = bare[:3]
         elif bare:
-            beside = not fence and not heading and depth <= below and bare[:2] not in ("- ", "* ", "+ ")
-            if not fence and (bare[0] == "#" or depth < below or (item and depth == below)):
+            listed = compiled(r"(?:[-*+]|\d{1,3}[.)])[ \t]").match(bare) is not None
+            beside = not fence and not heading and depth <= below and not listed
+            # a paragraph goes on with lines that aren't indented, and so does that of an item
+            if not fence and (bare[0] == "#" or (depth <= below if item and listed else depth < below and not item)):
                 break
             key, leaf = compiled(_KEY).match(text, at), compiled(_LEAF).match(text, at)
             if key and _kind_of_name(key["key"].lower()):
@@ -745,7 +748,7 @@ def _named_columns(row: str) -> tuple[dict[int, tuple[str, int]], int, str]:
     delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
     if not delimiter or len(row) > 1000:
         return {}, 0, ""
-    marks = ' \t\r"' if delimiter in ",;" else " \t\r\"'*_`"
+    marks = " \t\r\"'" if delimiter in ",;" else " \t\r\"'*_`"
     cells = [cell[0].removesuffix(delimiter).strip(marks) for cell in compiled(_CELLS[delimiter]).finditer(low)]
     if sum(map(bool, cells)) < 2 or (delimiter in ",;" and not all(map(compiled(r"[\w .-]*").fullmatch, cells))):
         return {}, 0, ""  # it may be a line of code

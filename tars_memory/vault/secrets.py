@@ -296,7 +296,7 @@ Both begin with a fixed character and so are found fast.
 """
 
 PLACEHOLDER = (
-    r"(?i)<[\w .:-]*>|[<{\[(]+[^\d!#%&*+?^~@]*|\[\[[\w .-]+(?:[|\]#].*)?|\(\d{0,3}\)?|%\w+%|\{[a-z_.]+(?:[\[(].*)?\}.*"
+    r"(?i)<[\w .:-]*>|[<{\[(]+[^\d!#%&*+?^~@]*|!?\[\[[\w .-]+(?:[|\]#].*)?|\(\d{0,3}\)?|%\w+%|\{[a-z_.]+(?:[\[(].*)?\}.*"
     r"|\$[{(].*|\$(?:env:)?[a-z_]+\d?(?:[.:\[>-].*)?|[@#][a-z/_.-]+\d?|(?:my|your)(?:[_-].*|(?:password|secret|token|key).{0,3})|(?:ex|s)ample[_-]?[a-z]*\d?"
     r"|placeholder|change_?me|redacted|masked|none|null|true|false|"
     r"unknown|string|required|optional|enabled|disabled|passwor[dt]s?|pass|secrets?|tokens?|keys?|test(?:ing)?|default|"

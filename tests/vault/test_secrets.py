@@ -637,6 +637,9 @@ GOVERNED = (
     "site | senha do wifi\n--- | ---\ncasa | {}\n",
     "name;url;pwd\nnas;x.example;{}\n",
     "nas\tparola\nhome\t{}\n",
+    "'name','password'\n'nas','{}'\n",
+    "- Password\n{}\n",
+    "  1. [ ] Passwort:\n\n{}\n",
 )
 
 
@@ -719,6 +722,10 @@ def test_what_has_no_password_beside_its_label_stays(text: str) -> None:
     assert mask(text) == text
 
 
+def test_a_password_may_begin_and_end_as_a_pattern_does() -> None:
+    assert mask("password: ^aB3xY9$") == "password: (masked password)"
+
+
 @pytest.mark.parametrize("text", ["| wifi password | {} |", "| nas | pwd |\n|---|---|\n| home | {} |\n"])
 def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None:
     assert mask(text.format("Sun\\|flower42")) == text.format("(masked password)")
@@ -740,6 +747,9 @@ def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None
         "| test | pass | fail |\n|---|---|---|\n| unit | 1204 | 3 |\n",
         "site | pass\n--- | ---\nGotthard | 2106\n",
         "pass: 1370 m",
+        "## Ski pass\n\n- Resort: Alpina3000\n",
+        "## Second pass\n\n- utf8-decode\n",
+        "## Passwords\n\n![[Vault2]]\n",
     ],
 )
 def test_what_is_no_password_in_the_place_of_one_stays(text: str) -> None:
