@@ -86,6 +86,9 @@ def test_a_place_that_was_just_named_can_be_referred_to(said: str, wanted: str) 
         "O Rui mora em Faro",
         "Carmens verjaardag is 8 april en ze woont in Breda",
         "Sanne woont in Tilburg en is allergisch voor noten",
+        "Ben works as a plumber",
+        "Mia turns 40 on 3 May",
+        "Anna wird 30 Jahre alt",
     ],
 )
 def test_what_is_said_of_somebody_by_name_is_kept(said: str) -> None:
@@ -106,6 +109,18 @@ def test_what_is_said_of_somebody_by_name_is_kept(said: str) -> None:
         "Ella vive en Roma.",
         "¿Carmen vive en Málaga?",
         "Write a story. Carmen lives in Malaga.",
+        "Everyone lives in Rome.",
+        "Nadie vive en Madrid.",
+        "Personne habite à Lyon.",
+        "Ninguém mora em Recife.",
+        "Hoy trabaja en Madrid.",
+        "Morgen wird 20 Grad.",
+        "Wasser wird 90 Grad heiß.",
+        "Water turns 90 degrees hot.",
+        "Die Katze ist 3 Jahre alt.",
+        "In the novel, Tom lives in Rome.",
+        "En la novela, Pedro vive en Lima.",
+        "Nel romanzo, Luca abita a Torino.",
     ],
 )
 def test_who_is_not_named_or_only_asked_about_is_left_alone(said: str) -> None:
@@ -294,9 +309,29 @@ def test_a_case_that_is_only_supposed_silences_its_turn_and_no_more(supposed: st
     assert kept(supposed, "Fine.", said) == [said.rstrip(".")]
 
 
-@pytest.mark.parametrize("played", ["Imagine you are my doctor. What do you ask?", "Imagine we are pirates."])
+@pytest.mark.parametrize(
+    "played",
+    [
+        "Imagine you are my doctor. What do you ask?",
+        "Imagine we are pirates.",
+        "Imagine I'm Napoleon. Who are you?",
+        "Stell dir vor, ich bin ein Ritter. Bist du bereit?",
+        "Imagina que soy un caballero. ¿Listo?",
+        "Imagine que je suis un chevalier. On y va ?",
+        "Immagina che io sia un cavaliere. Pronto?",
+        "Imagina que eu sou um rei. Pronto?",
+        "Stel je voor, ik ben een ridder. Klaar?",
+    ],
+)
 def test_who_is_to_imagine_to_be_somebody_plays(played: str) -> None:
     assert kept(played, "Fine.", "I live in Cork.") == []
+
+
+def test_a_denial_takes_back_the_last_value_and_joins_no_other_thing() -> None:
+    assert kept("I like tea. I like coffee.", "Fine.", "No, I like juice.") == ["I like tea", "I like juice"]
+    for other in ("No Netflix.", "No Milk."):
+        assert kept(f"I live in Rome. {other}") == ["I live in Rome"]
+    assert kept("Ich wohne in Rom. Nein Danke.") == ["Ich wohne in Rom"]
 
 
 def test_what_is_not_to_be_kept_is_not_even_if_it_comes_in_the_next_sentence() -> None:

@@ -29,7 +29,6 @@ from tars_memory.language.words import (
     Language,
     common_words,
     filled,
-    fold,
     joined,
     language,
     language_of,
@@ -89,8 +88,13 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 """A name or number that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln``."""
-_AMENDS = r"\W*{}\b(?:\W+\w+){0,2}?(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
-"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``."""
+_AMENDS = (
+    r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,2}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
+    r"(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
+)
+"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
+``no Netflix`` is something else.
+"""
 _CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
 """The beginning of a word of a name, or of a number."""
 _PAST_BLANKS = re.compile(r"\s*")
@@ -199,9 +203,10 @@ def _corrected_by(
 ) -> Iterator[DrawnFact]:
     """Yield the facts said before that a sentence corrects.
 
-    They say the opposite of one of its parts, or have one other value, which the sentence denies; if it begins with a
-    denial, any value, unless that answers a question about something else. Of a sentence that states nothing itself
-    (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with the value that it denies.
+    They say the opposite of one of its parts, or have one other value, which the sentence denies. If it begins with a
+    denial, that is the value that was said last, or if it answers a question, the one that was asked about. Of a
+    sentence that states nothing itself (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with
+    the value that it denies.
 
     Args:
         sentence: of the turn.
@@ -219,14 +224,18 @@ def _corrected_by(
     if new:
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
         denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
-        last = sentences(asker.text)[-1:] if asker and denies else []
-        asked = last[0].text if last and last[0].asks else ""
+        end = sentences(asker.text)[-1:] if asker and denies else []
+        asked = end[0].text if end and end[0].asks else ""
+        last: DrawnFact | None = None
         for old in before:
             values = [value for part in parts if (value := _other_value(old.text, part))]
             is_denied = any(_has(place, value) for value in values for place in denied)
-            answers = denies and any(not asked or _has(asked, value) for value in values)
-            if is_denied or answers or any(_is_opposite(old.text, part) for part in parts):
+            asked_about = any(_has(asked, value) for value in values)
+            if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
                 yield old
+            elif denies and values and not asked:
+                last = old
+        yield from [last] if last else ()
     elif denies and found:
         denying = [old for old in before if old.turn in recent and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
@@ -527,12 +536,11 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
         return None
     for form, table in lang.forms("about"):
         said = form.fullmatch(plain)
-        person = said and said.groupdict().get("person")  # "She lives in Rome" names nobody
-        if (
-            said
-            and (not table.get("dated") or names_day(dated, lang.code))
-            and fold(person or "") not in common_words()
-        ):
+        if not said or (table.get("dated") and not names_day(dated, lang.code)):
+            continue
+        person = said.groupdict().get("person")
+        # "She", "Die Katze" and "Morgen" name nobody
+        if not person or (person in dated and person.split()[0].casefold() not in lang.words("words")):
             return table
     return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
 
