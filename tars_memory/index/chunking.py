@@ -162,7 +162,7 @@ def parse(
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
     note.aliases = tuple(map(clean, outline.aliases))
     note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in outline.tags)))
-    in_folders = "/".join(path.removesuffix(".md").split("/")[-3:]) if stem.isdecimal() else ""
+    in_folders = "/".join(path.removesuffix(".md").split("/")[-3:]) if len(stem) == 2 and stem.isdecimal() else ""
     note.day, note.day_source = _day(in_folders or stem, outline.day, day, modified)
     note.about = _about(path, stem, note, properties)
     note.lines = len(lines)

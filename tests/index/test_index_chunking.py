@@ -207,6 +207,8 @@ def test_a_long_list_is_cut_on_lines_of_about_equal_length() -> None:
         ("Journal/2026/03/15.md", "", None, (20260315, "name")),
         ("Journal/2026/03/tea.md", "", None, (20260707, "mtime")),
         ("03/15.md", "", None, (20260707, "mtime")),
+        ("Trip 2020-01-02/20260315.md", "", None, (20260315, "name")),
+        ("Trip 2020-01-02/day/1.md", "", None, (20260707, "mtime")),
         ("2026_03-15.md", "", None, (20260707, "mtime")),
         ("order 4120260315.md", "", None, (20260707, "mtime")),
         ("a.md", "---\ndate: soon\n---\n", None, (20260707, "mtime")),
