@@ -347,8 +347,14 @@ def _names() -> _Names:
 @cache
 def _month_names() -> dict[str, int]:
     """Return the numbers of months by folded name in all languages."""
-    names = chain.from_iterable((*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values())))
-    return {name: at % len(MONTHS) + 1 for at, name in enumerate(fold("\n".join(names)).split("\n"))}
+    return {name: at % len(MONTHS) + 1 for at, name in enumerate(fold("\n".join(_spelt_months())).split("\n"))}
+
+
+@cache
+def _spelt_months() -> tuple[str, ...]:
+    """Return the names of months in all languages, in lower case, of each form all twelve."""
+    forms = (*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values()))
+    return tuple(name.lower() for name in chain.from_iterable(forms))
 
 
 @cache
@@ -590,8 +596,9 @@ class _Scan:
         """Whether a bare name of a month in another language means the month: ``mars`` is a planet and ``mai`` a name,
         too, and Rio is ``de Janeiro``.
 
-        It does if it is long, says "in" by itself, is of two words, or has a case ending after an apostrophe. A short
-        name does behind a short word, if that or the text is not English: ``en mayo``, ``vad gjorde jag i maj``.
+        It does if it is long and has its accents (``julius`` without them is a first name), says "in" by itself, is of
+        two words, or has a case ending after an apostrophe. A short name does behind a short word, if that or the text
+        is not English: ``en mayo``, ``vad gjorde jag i maj``.
 
         Args:
             i: of its first word.
@@ -602,7 +609,7 @@ class _Scan:
             return True
         if name not in _month_names() or (before and self.joined(i - 1) == i):
             return False
-        if name in _locatives() or len(name) >= _LONG_MONTH:
+        if name in _locatives() or (len(name) >= _LONG_MONTH and self.words[i] in _spelt_months()):
             return True
         ending = self.words[end] if self.gaps[end - 1] in ("'", "’") and end < len(self.words) else ""
         if 1 < len(ending) <= _LONGEST_ENDING:

@@ -219,6 +219,8 @@ def test_without_a_year_any_year_is_meant(text, start, end):
             "is Mai at home",
             "mars's moons",
             "Juli's dog",
+            "Julius Caesar",
+            "wann hat julius geburtstag",
         ),
     ],
 )
