@@ -23,7 +23,7 @@ from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
@@ -301,8 +301,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
     if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
-    as_asked = {term: value for term, value in pool.idfs.items() if term not in pool.related}
-    shares = {chunk: fsum(as_asked.get(term, 0.0) for term in terms) / total for chunk, terms in held.items()}
+    shares = {chunk: _share(terms, pool) / total for chunk, terms in held.items()}
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
@@ -320,6 +319,13 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     floor = FLOOR_OF_SIGNS if _is_run_on(query) else FLOOR_OF_WORDS
     floor *= min(1.0, weights.idf(max(pool.rows, 1), 0) / weights.idf(FULL_VAULT, 0))
     return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)
+
+
+def _share(terms: Collection[str], pool: Pool) -> float:
+    """Return the summed idf of the terms that a chunk contains. Another form of a word counts beside another term:
+    alone it may be another word (``chain`` for ``chainsaw``).
+    """
+    return fsum(pool.idfs[term] for term in terms if len(terms) > 1 or term not in pool.related)
 
 
 def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]]) -> bool:

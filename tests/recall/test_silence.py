@@ -145,6 +145,16 @@ def test_another_form_of_a_word_is_not_that_word(chores: Recalled) -> None:
     assert not chores.found("is the chainsaw kind", "hybrid")
 
 
+def test_other_forms_of_two_words_in_one_chunk_answer(tmp_path: Path) -> None:
+    near = "Parka gittim"
+    notes = {f"{n}.md": f"- {near}, {n}. gün.\n" for n in range(60)} | {"a.md": "- Ayşe'nin fıstık alerjisi var.\n"}
+    vault = Recalled(tmp_path, notes)
+    vault.embedder = Taken("alerjisi zebra quantum")
+    assert [hit.path for hit in vault.search("kim fıstığa alerjik").hits] == ["a.md"]
+    assert not vault.search("kim fıstığa kızgın").hits
+    vault.close()
+
+
 @pytest.mark.parametrize("typed", ["ilaç", "🏃", "İLAÇ"])
 def test_lines_with_the_one_word_of_a_query_come_before_neighbours(tmp_path: Path, typed: str) -> None:
     near = "Sabah parka gittim"
