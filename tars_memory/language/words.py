@@ -476,8 +476,9 @@ KNOWN_SHARE = 0.2
 of prose in Swedish, Romanian, Catalan, Polish or Turkish at most half as many words fit."""
 
 FOREIGN_SHARE = 0.1
-"""Greatest share of words in Latin script with letters that none of :data:`LANGUAGES` writes. Turkish and Polish use
-them in one of three words, and a few of their words are French or Italian ones, too."""
+"""Greatest share of words in Latin script with letters that none of :data:`LANGUAGES` writes, beside one that any
+sentence may borrow (``I love smørrebrød``). Turkish and Polish use them in one of three words, and a few of their words
+are French or Italian ones, too."""
 
 _WRITTEN = frozenset("abcdefghijklmnopqrstuvwxyzäöüßàâæçéèêëîïôœùûÿáíóúñìòãõABCDEFGHIJKLMNOPQRSTUVWXYZ")
 """Letters in words of :data:`LANGUAGES` without a capital at the beginning."""
@@ -571,7 +572,7 @@ def language_of(text: str, usual: str = "") -> str:
     judged = text[:JUDGED_BY]
     latin = (word for word in _LETTERS.findall(judged) if max(word) < "\u0250")
     small = [word for word in latin if not word[0].isupper()]  # a name may have any letters
-    if sum(not _WRITTEN.issuperset(word) for word in small) > FOREIGN_SHARE * len(small):
+    if sum(not _WRITTEN.issuperset(word) for word in small) > max(1, FOREIGN_SHARE * len(small)):
         return ""
     folded = judged.casefold().replace("’", "'")
     words = [part for word in re.findall(_WORD, folded) for part in _parts(word)]

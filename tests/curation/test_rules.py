@@ -886,6 +886,8 @@ def test_topics_and_decisions() -> None:
         ("Bydlím v Brně a pracuji jako učitel na škole", ""),
         ("Et yemiyorum ama, vejetaryenim. Eşim de İzmir'de çalışıyor, ne pişirsem?", ""),
         ("J'habite à Kırıkkale et je mange du şiş avec ma femme le soir", "fr"),
+        ("I love smørrebrød", "en"),
+        ("Mein Lieblingsessen ist żurek", "de"),
         ("12 + 14 = ?", ""),
         ("", ""),
     ],
