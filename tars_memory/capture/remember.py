@@ -41,7 +41,8 @@ def around(section: str | None, tags: Sequence[str]) -> tuple[str, str]:
 def remember(
     ctx: Caller, text: str, *, tier: str = Tier.SEMANTIC, section: str | None = None, tags: Sequence[str] = ()
 ) -> Receipt:
-    """Add a bullet to Memory.md or Procedural.md, unless the note has one with these words, :func:`_as_written`.
+    """Add a bullet to Memory.md or Procedural.md, unless the note has one with these words
+    (:meth:`tars_memory.vault.note.Note.as_written`).
 
     A decision (under ``## Decisions``) has a date and time: those at the beginning of its words, else the current ones.
 
@@ -73,7 +74,7 @@ def remember(
     change = Change("append", title, words, time=moment, author=ctx.author, target=path, typed=True)
     arguments = {"text": text, "tier": str(tier), "section": section, "tags": list(tags)}
     with ctx.writing("remember", arguments) as session:
-        words = _as_written(session.note(path), words)
+        words = session.note(path).as_written(words)
         change = change._replace(text=words)
         if tier == Tier.PROCEDURAL and not ctx.may_write_rules:
             existing = session.note(path).entries_by_text.get(words)
@@ -84,21 +85,6 @@ def remember(
         if landed.outcome.reason and tier == Tier.PROCEDURAL and ctx.attended:
             _approve_rule(ctx, session, session.note(path).entries_by_text[words][0])
     return ctx.landed(landed, words)
-
-
-def _as_written(note: Note, words: str) -> str:
-    """Return the words as a bullet of the note has them that differs only in its first letter's case and a full stop at
-    its end, so that they are a repeat; else the words.
-    """
-
-    def alike(text: str) -> str:
-        return text[:1].casefold() + text[1:].rstrip(" .。")
-
-    wanted = alike(words)
-    if wanted[1:].encode("utf-8", "surrogateescape") not in note.data:
-        return words  # parsing a long note is slow
-    same = [entry.text for entry in note.entries if alike(entry.text) == wanted]
-    return same[0] if same and words not in same else words
 
 
 def _approve_rule(ctx: Caller, session: WriteSession, entry: Entry) -> None:
@@ -347,10 +333,11 @@ class Caller:
         Raises:
             UsageError: it is not text, see :func:`tars_memory.vault.suspicion.check_text`.
         """
+        attended = self.attended
         check_text(text)
         if unseen := count_invisible(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
-        if self.attended or not suspicious(before + text + after):
+        if attended or not suspicious(before + text + after):
             return text
         text, found = vault.secrets.masked_among(text, before, after)
         if found:

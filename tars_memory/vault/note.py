@@ -87,6 +87,20 @@ class Note:
         """Its entries by their words."""
         return _grouped((entry.text, entry) for entry in self.entries)
 
+    def as_written(self, words: str) -> str:
+        """Return the words as an entry has them that differs only in its first letter's case and a full stop at its
+        end, so that they are a repeat; else the words.
+        """
+
+        def alike(text: str) -> str:
+            return text[:1].casefold() + text[1:].rstrip(" .。")
+
+        wanted = alike(words)
+        if wanted[1:].encode("utf-8", "surrogateescape") not in self.data:
+            return words  # parsing a long note is slow
+        same = [entry.text for entry in self.entries if alike(entry.text) == wanted]
+        return same[0] if same and words not in same else words
+
     @cached_property
     def entries_by_source(self) -> dict[str, list[Entry]]:
         """Its entries that came from another line, by their provenance (``2026-11-21#^d-abc``)."""
