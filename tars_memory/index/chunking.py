@@ -108,7 +108,7 @@ class Parsed:
         day: as yyyymmdd, 0 if none is known.
         day_source: ``name``, ``property``, ``mtime``, or '' without a day.
         about: names, folders, tags and properties as one searchable text.
-        aliases: of the front matter, and the title that the text opens with.
+        aliases: of the front matter, and the title that the text opens with, if it is another name than the file's.
         tags: of the front matter, in lower case.
         links: targets of links as written, each once.
         properties: (key, value) pairs, folded.
@@ -160,7 +160,8 @@ def parse(
     note.until = day_number(outline.until)
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
-    note.aliases = tuple(map(clean, outline.aliases))
+    opening, names = clean(outline.opening), (*map(clean, outline.aliases), note.title, stem)
+    note.aliases = (*names[:-2], *((opening,) if opening and key_of(opening) not in map(key_of, names) else ()))
     note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in outline.tags)))
     in_folders = "/".join(path.removesuffix(".md").split("/")[-3:]) if len(stem) == 2 and stem.isdecimal() else ""
     note.day, note.day_source = _day(in_folders or stem, outline.day, day, modified)

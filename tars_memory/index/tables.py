@@ -36,7 +36,7 @@ TABLES: dict[str, dict[str, str]] = {
         "tier": "semantic, procedural, daily, episodic or note",
         "project": "the one it belongs to; null outside projects",
         "date": "ISO day of its name, front matter or file",
-        "aliases": "separated by line breaks",
+        "aliases": "and the title that the text opens with, if it isn't the file's name; separated by line breaks",
         "lines": "how many it has",
     },
     "lines": {

@@ -639,9 +639,9 @@ class Outline(NamedTuple):
         body_line: the first line after the front matter.
         until: the first day on which the note no longer counts, by its front matter, or None.
         day: the date of the note, by its front matter, or None.
-        aliases: by its front matter, or the properties of a page of Logseq; and the title that its text opens with,
-            if the front matter has none.
+        aliases: by its front matter, or the properties of a page of Logseq.
         tags: likewise, without ``#``.
+        opening: the title that its text opens with (:func:`opening_title`), '' if the front matter has a title.
         told: the lines of its properties, by number, with what they say (:func:`_property_lines`); none of a session
             note, which they only describe.
     """
@@ -655,6 +655,7 @@ class Outline(NamedTuple):
     day: date | None
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
+    opening: str
     told: dict[int, int]
 
 
@@ -664,19 +665,19 @@ def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outli
     lines, blocks, windows, front, body_line = split(data, facts=facts)
     until, day = note_end(front, session=session), front_day(front) if front else None
     named = page_properties(lines) | front
-    opening = () if front.get("title") else opening_title(lines, blocks)
-    names = (*front_aliases(named), *opening), front_tags(named)
+    names = front_aliases(named), front_tags(named), "" if front.get("title") else opening_title(lines, blocks)
     told = {} if session else _property_lines(lines, front, body_line)
     return Outline(lines, blocks, windows, front, body_line, until, day, *names, told)
 
 
-def opening_title(lines: Sequence[str], blocks: Iterable[Span]) -> Iterator[str]:
-    """Yield the words of the heading of level 1 with which a note opens, if it does: people who name files by an id or
-    a date write the note's name there.
+def opening_title(lines: Sequence[str], blocks: Iterable[Span]) -> str:
+    """Return the words of the heading of level 1 with which a note opens, '' if it doesn't: people who name files by an
+    id or a date write the note's name there.
     """
     first = next((block for block in blocks if block[0] not in ("", "hidden")), None)
     if first is not None and first[0] == "heading" and lines[first[2] - 1].lstrip().startswith(("# ", "#\t", "=")):
-        yield first[3][-1]
+        return first[3][-1]
+    return ""
 
 
 TITLE_ALONE, SORTS, SAYS = range(3)
