@@ -777,12 +777,14 @@ def best(
 
 
 def _is_daily(row: ChunkRow) -> bool:
-    """Whether a chunk is from the note of a day that its name says: a daily note, or one that is called by figures
-    alone, as the daily notes of a former format are.
+    """Whether a chunk is from the note of a day that its name says: a daily note, or one that is called by the figures
+    of its day alone, as the daily notes of a former format are; those of a Zettelkasten have more of them.
     """
-    if row.date_is_weak:
+    if row.date_is_weak or row.date is None:
         return False
-    return row.tier == "daily" or "".join(filter(str.isalnum, row.title)).isdecimal()
+    year, month, day = row.date.split("-")
+    figures = "".join(filter(str.isalnum, row.title))
+    return row.tier == "daily" or figures in (year + month + day, day + month + year, day)
 
 
 def _day_asked(query: Query, rows: Iterable[ChunkRow]) -> str:

@@ -141,14 +141,19 @@ def test_a_blank_note_comes_behind_its_namesakes_and_changes_no_other_order(tmp_
 
 def test_names_of_many_notes_name_none_and_a_bare_date_names_the_note_of_that_day(tmp_path):
     notes = {f"{where}/Index.md": "Overview of all.\n" for where in "abcd"}
-    notes |= {"journal/2026-03-15.md": "Rain.\n", "x/Glossary.md": "Words.\n", "y/Glossary.md": "Terms.\n"}
+    notes |= {
+        "journal/2026-03-15.md": "Rain.\n",
+        "202603151405.md": "Rain on 2026-03-15.\n",
+        "x/Glossary.md": "Words.\n",
+        "y/Glossary.md": "Terms.\n",
+    }
     vault = Recalled(tmp_path, notes)
 
     def lifts(text):
         return [hit.explain["line: its note is named"] for hit in vault.search(text, explain=True).hits]
 
     assert set(lifts("Index")) == {0}
-    assert [hit.path for hit in vault.search("2026-03-15").hits] == ["journal/2026-03-15.md"]
+    assert lifts("2026-03-15")[:2] == [LINE_NAMED, 0]
     assert sorted(lifts("Glossary")) == [LINE_NAMED, LINE_NAMED]
     vault.close()
 
