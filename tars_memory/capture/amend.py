@@ -123,8 +123,7 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
     """Return the entry with this REF or place (``path:line``), else those with these words, else those containing them.
 
     Words are searched in Memory.md, Procedural.md, Facts.md, the feedback notes and the daily notes, newest first; if
-    none fits, in session notes; and then in playbooks and agents' notes. With ``anywhere``, a REF or place may be in
-    any note.
+    none fits, in session notes; and then in playbooks and agents' notes. With ``anywhere``, at last in any note.
 
     Raises:
         NotFoundError: no entry fits; or the note at the place can't be read.
@@ -146,15 +145,22 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
         return [named]
     if found := _by_words(ctx, paths, wanted) or _by_words(ctx, sessions, wanted) or _by_words(ctx, others, wanted):
         return found
-    named = _by_name(ctx, [path for path in notes if path not in others], wanted)
-    if named is None:
+    notes = [path for path in notes if path not in others]
+    named = _by_name(ctx, notes, wanted)
+    said = [path for path in notes if not layout.is_review(path)]  # a line there only repeats what waits
+    theirs = [named] if named is not None else _by_words(ctx, said, wanted)
+    if not theirs:
         raise NotFoundError(f"no entry {wanted!r}", "tars-memory list shows entries with their REF")
     if anywhere:
-        return [named]
-    raise UsageError(
-        f"{named.path}:{named.line} is in a note that the memory reads and does not edit",
-        f"tars-memory open {named.path}:{named.line} opens it in your editor",
+        return theirs
+    place = f"{theirs[0].path}:{theirs[0].line}"
+    where, hint = (
+        "is in a note that the memory reads and does not edit",
+        f"tars-memory open {place} opens it in your editor",
     )
+    if named is None:
+        raise NotFoundError(f"no entry {wanted!r}: {place}, with these words, {where}", hint)
+    raise UsageError(f"{place} {where}", hint)
 
 
 def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:

@@ -83,6 +83,12 @@ def test_a_line_of_a_note_that_the_memory_does_not_edit_is_shown_and_nothing_els
             ) as told:
                 change(name)
             assert "tars-memory open Boat.md:2" in told.value.hint
+    assert find(bench.ctx(), "the hull", anywhere=True) == listed
+    with pytest.raises(
+        NotFoundError, match=r"^no entry 'the hull': Boat\.md:2, with these words, is in a note"
+    ) as told:
+        forget(bench.ctx(), "the hull")
+    assert "tars-memory open Boat.md:2" in told.value.hint
     assert bench.get("Boat.md") == "# Boat\n- paint the hull\n"
 
 
