@@ -770,7 +770,7 @@ CODES = (
     r"(?:wiederherstellungs|sicherheits|notfall|ersatz|einmal)-?codes?",
     r"(?:herstel|reserve|nood)-?codes?",
     r"codes?[ ]de[ ](?:r[ée]cup[ée]ration|secours|sauvegarde|s[ée]curit[ée])",
-    r"c[óo]digos?[ ]de[ ](?:recuperaci[óo]n|recupera[çc][ãa]o|respaldo|reserva|emerg[eê]ncia|seguridad|seguran[çc]a|back-?up)",
+    r"c[óo]digos?[ ]de[ ](?:recuperaci[óo]n|recupera[çc][ãa]o|respaldo|emerg[eê]ncia|seguridad|seguran[çc]a|back-?up)",
     r"codic[ei][ ]di[ ](?:recupero|riserva|emergenza|sicurezza|back-?up)",
     r"kody?[ ](?:zapasow\w{1,3}|odzyskiwania)",
     r"(?:резервн|запасн)\w{1,4}[ ]код\w{0,3}|код\w{0,3}[ ]восстановления",
@@ -779,8 +779,8 @@ CODES = (
 """Words for codes of which a person keeps a list; patterns, in lower case."""
 
 DOORS = (
-    r"doors?|gates?|garage|alarm|safe|lock(?:er|box)?|key[ -]?pad|entry|"
-    r"(?:haus|wohnungs|garagen|büro|keller)?tür|tor|tresor|schloss|"
+    r"doors?|gates?|garage|alarm|safe|(?:pad)?lock|lock(?:er|[ -]?box)|key[ -]?(?:pad|safe|box)|entry|"
+    r"(?:haus|wohnungs|garagen|büro|keller)?tür|tor|tresor|schloss|schlüssel(?:box|kasten|safe)|"
     r"porte|portail|immeuble|alarme|coffre|cadenas|puerta|portal|alarma|garaje|caja fuerte|candado|"
     r"port(?:a|one)|cancello|allarme|cassaforte|lucchetto|port[ãa]o|cofre|cadeado|(?:voor)?deur|poort|kluis|"
     r"drzwi|bram|sejf|двер|домофон|сигнализаци|сейф|ворот|门禁|门锁|門鎖|保险箱|玄関|金庫"

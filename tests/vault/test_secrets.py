@@ -687,6 +687,10 @@ def test_quoted_words_are_a_passphrase_if_no_sentence_has_them_in_a_row(text: st
     [
         "door code: {}",
         "The alarm code is {}.",
+        "Lock-box code: {}",
+        "Key box code: {}",
+        "padlock code: {}",
+        "Schlüsselbox-Code: {}",
         "Haustürcode {}",
         "Der Code für die Haustür ist {}",
         "code de la porte : {}",
@@ -750,6 +754,7 @@ def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None
         "## Ski pass\n\n- Resort: Alpina3000\n",
         "## Second pass\n\n- utf8-decode\n",
         "## Passwords\n\n![[Vault2]]\n",
+        "- Código de reserva: HTL48213\n- Códigos de reserva: JX4T9M, KLM882\n- Código del vuelo: IB3942\n",
     ],
 )
 def test_what_is_no_password_in_the_place_of_one_stays(text: str) -> None:
