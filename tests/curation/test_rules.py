@@ -273,10 +273,47 @@ def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
         ("Ich wohne in Köln. Nein, Bonn!", "Ich wohne in Köln, nein, Bonn"),
         ("J'habite à Lille... non, à Lens.", "J'habite à Lille, non, à Lens"),
         ("I live in York. No, thanks.", "I live in York"),
+        ("I live in Oslo. Wait, Bergen.", "I live in Oslo, wait, Bergen"),
+        (
+            "Mon frère travaille chez Airbus. Pardon, chez Thales.",
+            "Mon frère travaille chez Airbus, pardon, chez Thales",
+        ),
+        (
+            "Mi hermano trabaja en Ikea. Perdona, en Leroy Merlin.",
+            "Mi hermano trabaja en Ikea, perdona, en Leroy Merlin",
+        ),
+        ("I live in York. Sorry, thanks.", "I live in York"),
     ],
 )
 def test_a_value_that_corrects_itself_does_not_stand_alone(said: str, left: str) -> None:
     assert kept(said) == [left]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Taylor lives in Nashville now, doesn't she?",
+        "Omar habite à Los Angeles, non ?",
+        "Rosalía vive en Miami, ¿no?",
+        "Heidi wohnt in Los Angeles, oder?",
+    ],
+)
+def test_what_a_tag_asks_is_no_statement(asked: str) -> None:
+    assert kept(asked) == []
+    assert kept("My son is 8 and loves dinosaurs, birthday party ideas?") == ["My son is 8 and loves dinosaurs"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Continua il racconto: Sono un vampiro. Mia moglie si chiama Lucrezia.",
+        "Setze die Geschichte fort: Ich bin ein König. Meine Tochter heißt Mia.",
+        "Continúa el cuento: Soy un rey. Mi hija se llama Ana.",
+        "Continue l'histoire : Je suis un roi. Ma fille s'appelle Zoé.",
+    ],
+)
+def test_a_story_that_is_to_go_on_is_no_life(told: str) -> None:
+    assert kept(told) == []
 
 
 def test_the_answer_to_a_question_takes_back_only_what_was_asked_about() -> None:

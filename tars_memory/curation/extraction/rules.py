@@ -354,7 +354,8 @@ class _UserTurn:
                 continue
             talk = talk and sentence not in self.supposes
             new = [*self._facts(sentence, day, talk=talk, requests=requests)]
-            if found and not new and phrase_pattern("feedback", "denies", _AMENDS).fullmatch(plain):
+            amends = (phrase_pattern("feedback", key, _AMENDS) for key in ("denies", "repairs"))
+            if found and not new and any(pattern.fullmatch(plain) for pattern in amends):
                 self._amend(found, sentence, day)
             found += new
             talk = talk and not (self.makes and lang.pattern("makes").search(plain)) and not self._hands_over(sentence)
@@ -387,9 +388,17 @@ class _UserTurn:
         if requests and (request := self._request(sentence, day, talk=talk)):
             yield request
             return
-        only_asks = not text or (sentence.asks and end == len(sentence.text))
+        only_asks = not text or (sentence.asks and (end == len(sentence.text) or self._has_tag(sentence, end)))
         if talk and not only_asks and not lang.pattern("doubt").search(plain) and not _IN_QUOTES.search(plain):
             yield from self._statements(text, sentence, day)
+
+    def _has_tag(self, sentence: Sentence, end: int) -> bool:
+        """Whether all that a question has behind its statement is one word, or two with a contraction before the other
+        (``…, oder?``, ``…, doesn't she?``): so people ask whether it is true, if it is not of themselves.
+        """
+        plain = _plain(sentence)
+        tag = _WORD.findall(plain[end:])
+        return (len(tag) == 1 or (len(tag) == 2 and "'" in tag[0])) and not _names_me(plain[:end], self.lang)
 
     def _request(self, sentence: Sentence, day: date, *, talk: bool) -> DrawnFact | None:
         """Return what a sentence asks to be remembered, or the rule that it gives; None if it does neither.
