@@ -154,10 +154,8 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
     if anywhere:
         return theirs
     place = f"{theirs[0].path}:{theirs[0].line}"
-    where, hint = (
-        "is in a note that the memory reads and does not edit",
-        f"tars-memory open {place} opens it in your editor",
-    )
+    where = "is in a note that the memory reads and does not edit"
+    hint = f"tars-memory open {place} opens it in your editor"
     if named is None:
         raise NotFoundError(f"no entry {wanted!r}: {place}, with these words, {where}", hint)
     raise UsageError(f"{place} {where}", hint)

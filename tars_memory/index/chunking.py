@@ -160,8 +160,9 @@ def parse(
     note.until = day_number(outline.until)
     title = properties.get("title")
     note.title = " ".join(clean(title if isinstance(title, str) and title.strip() else stem).split())[:MAX_TITLE]
-    opening, names = clean(outline.opening), (*map(clean, outline.aliases), note.title, stem)
-    note.aliases = (*names[:-2], *((opening,) if opening and key_of(opening) not in map(key_of, names) else ()))
+    note.aliases, opening = tuple(map(clean, outline.aliases)), clean(outline.opening)
+    if opening and key_of(opening) not in map(key_of, (*note.aliases, note.title, stem)):
+        note.aliases += (opening,)
     note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in outline.tags)))
     in_folders = "/".join(path.removesuffix(".md").split("/")[-3:]) if len(stem) == 2 and stem.isdecimal() else ""
     note.day, note.day_source = _day(in_folders or stem, outline.day, day, modified)

@@ -297,9 +297,8 @@ class _UserTurn:
         self.sentences = sentences(turn.text)
         self.opening = None if after_text else next(filter(self._opens, self.sentences[:1]), None)
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
-        begin = (
-            self.opening.start + len(self.opening.text) if self.opening else 0
-        )  # "under 100 words" is no text's shape
+        # "under 100 words" of an opening is no text's shape
+        begin = self.opening.start + len(self.opening.text) if self.opening else 0
         found = [*lang.pattern("material").finditer(talk, begin)]
         self.material = bool(found)
         asked = next((match for match in found if not match.lastgroup), None)

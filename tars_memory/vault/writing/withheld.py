@@ -105,7 +105,7 @@ class Withheld:
         self._load()
 
     def _load(self) -> None:
-        """Read the file, and build the tables in which :meth:`_matches` looks a text up."""
+        """Read the file."""
         try:
             self._salt, self._records, self._foreign_lines = _read(self.path)
         except SettingsError as error:
@@ -126,7 +126,7 @@ class Withheld:
             self._write()
 
     def _index(self) -> None:
-        """Build these tables of the records."""
+        """Build the tables in which :meth:`_matches` looks a text up."""
         self._records_by_digest: dict[str, list[_Forgotten]] = {}
         self._sizes_by_byte: dict[int, set[int]] = {}
         for record in self._records:
