@@ -531,20 +531,20 @@ def fact_rows(path: str, data: bytes) -> list[tuple[Any, ...]]:
     return [
         (
             fact.line,
-            _readable(fact.ref),
-            _readable(fact.subject),
-            markdown.facts.folded(_readable(fact.subject)),
-            _readable(fact.predicate),
-            _readable(fact.object),
+            readable(fact.ref),
+            readable(fact.subject),
+            markdown.facts.folded(readable(fact.subject)),
+            readable(fact.predicate),
+            readable(fact.object),
             day_number(fact.since, NEVER),
             day_number(fact.until),
-            _readable(fact.source),
+            readable(fact.source),
         )
         for _, fact in markdown.facts.read(path, markdown.document.Document(data))
     ]
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
     """Return a text whose bytes that are not UTF-8 are lone surrogates with U+FFFD for each, as passages show them."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

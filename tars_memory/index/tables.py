@@ -207,12 +207,12 @@ class TableCopy:
                 note = Note.of(self._vault.layout, path, self._vault.read(path))
             except TarsError:
                 continue  # gone since it was indexed, or unreadable now: its lines are in ``lines`` all the same
-            for entry in note.entries:  # from the file, so not masked yet, unlike the content of the index
-                texts = (entry.section, entry.text, "\n".join(entry.tags), entry.author or "")
-                section, text, tags, author = (_masked(self._vault.hide(path, part)) for part in texts)
+            for entry in note.entries:  # from the file, so neither masked nor decodable yet, unlike the index
+                texts = (entry.section, entry.text, "\n".join(entry.tags), entry.author or "", entry.provenance or "")
+                section, text, tags, author, source = (_shown(self._vault.hide(path, part)) for part in texts)
                 yield (
                     *(entry.ref, path, entry.line, entry.end_line, section, text, tags, entry.time),
-                    *(entry.state, entry.block_id, entry.provenance, author, entry.depth),
+                    *(entry.state, entry.block_id, source, author, entry.depth),
                 )
 
     def _facts(self) -> Iterator[tuple[Any, ...]]:
@@ -425,5 +425,6 @@ FORMS = {
 """Suffix of an export → function that writes it."""
 
 
-def _masked(text: str) -> str:
-    return secrets.mask(text) if suspicion.suspicious(text) else text
+def _shown(text: str) -> str:
+    """Return a text of a note as the index has it: without credentials and bytes that are not UTF-8."""
+    return chunking.readable(secrets.mask(text) if suspicion.suspicious(text) else text)

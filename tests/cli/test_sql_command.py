@@ -73,6 +73,17 @@ def test_the_tables_tell_what_the_notes_say(memory: Memory) -> None:
     assert asked(memory, "SELECT path, tag FROM tags") == [("Memory.md", "food"), ("Tea.md", "drink")]
 
 
+def test_bytes_that_are_not_utf8_are_shown_as_in_passages(memory: Memory) -> None:
+    (memory.workspace.root / "Memory.md").write_bytes(
+        b"## Caf\xe9\n\n- J\xe9r\xf4me \xed\xa0\x80 [source:: [[n\xe9]]] #caf\xe9\n"
+    )
+    ((section, text, line),) = asked(
+        memory,
+        "SELECT e.section, e.text, l.text FROM entries e JOIN lines l USING (path, line) WHERE path = 'Memory.md'",
+    )
+    assert section == "Caf\ufffd" and text.startswith("J\ufffdr\ufffdme \ufffd") and text in line
+
+
 def test_every_line_is_there_once(memory: Memory) -> None:
     ((text,),) = asked(memory, "SELECT group_concat(text, '|') FROM lines WHERE path = 'Tea.md' AND line = 9")
     assert text.endswith("end") and text.count("|") >= 4
