@@ -179,8 +179,9 @@ class _Finishing:
         """Make the vectors, portion by portion; return why it stopped early, or an empty text."""
         index = self.memory.workspace.index()
         pending = total = index.pending()
-        if pending:
+        if pending and not detached.on_battery():
             self.memory.workspace.embedder = self.memory.workspace.open_embedder()  # once for all portions
+            pending = total = index.embed_pending(0)  # after a change of the model: those of all texts
         while pending:
             if detached.on_battery():
                 return detached.BATTERY
