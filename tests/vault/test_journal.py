@@ -14,6 +14,7 @@ from storekit import Place, add, swap
 
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.writing import journal as journals
+from tars_memory.vault.writing.history import lost_lines, typed_lines
 from tars_memory.vault.writing.journal import Journal, next_txn
 from tars_memory.vault.writing.store import Spool
 from tars_memory.vault.writing.system import VaultLock
@@ -178,6 +179,21 @@ class TestPurge:
         assert place.store().purge(["Zoë's secret"]) == 1
         assert place.store().purge(["other secret"]) == 2
         assert "secret" not in only_file(place).read_text("ascii")
+
+    def test_a_write_beside_it_stays_known(self, place: Place) -> None:
+        place.put("a.md", b"# A\n")
+        place.write("a.md", add(b"- one\n"))
+        place.write("a.md", add(b"- secret tea\n"))
+        place.write("a.md", swap(b"- one", b"- two"))
+        place.write("a.md", add(b"- three\n"))
+        place.write("a.md", swap(b"- secret tea\n", b""))
+        assert place.store().purge(["secret tea"]) == 4
+        assert b"secret" not in only_file(place).read_bytes()
+        assert [entry.purged for entry in place.store().history()] == [True, False, False, True, False]
+        assert lost_lines(place.store().journal, place.root) == []
+        assert typed_lines(place.store().journal, "a.md") == {b"- two", b"- three"}
+        place.store().undo([entry.txn for entry in place.store().history()][2])
+        assert place.get("a.md") == b"# A\n- one\n- three\n"
 
     def test_part_of_other_words_is_not_meant(self, place: Place) -> None:
         place.put("a.md", b"")

@@ -293,7 +293,9 @@ _KEPT_KEYS = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes
 
 
 def purge(journal: Journal, texts: Sequence[str]) -> int:
-    """Remove texts from every record that holds one; such a write can't be undone any more.
+    """Remove texts from every record that holds one; a write of such a text can't be undone any more.
+
+    A write beside such a text only loses that landmark: its own lines are still known as written, edited or approved.
 
     The newest file is rewritten last, so that the journal shows the removal of an entry until all older files are done.
 
@@ -311,15 +313,28 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
             record = parse(line)
             if record is not None and any(_record_holds(record, text) for text in texts):
                 count += 1
-                head = {key: record[key] for key in _KEPT_KEYS if key in record} | {"purged": True, "spans": []}
-                line = encode_record(
-                    head | {"file": _neutral_path(str(head.get("file", "")), texts)} if "file" in head else head
-                )
+                line = encode_record(_purged(record, texts))
             lines.append(line)
         if count:
             replace_file(path, b"".join(lines))
             purged += count
     return purged
+
+
+def _purged(record: Record, texts: Sequence[str]) -> Record:
+    """Return a record without the forgotten texts: without its landmarks that hold one, else without all its words."""
+
+    def holds(changed: Record) -> bool:
+        return any(_record_holds(record | changed, text) for text in texts)
+
+    spans = [
+        [*span[:3], *(None if holds({"spans": [], "base": mark}) else mark for mark in span[3:])]
+        for span in record.get("spans", ())
+    ]
+    if not holds({"spans": spans}):
+        return record | {"spans": spans}
+    head = {key: record[key] for key in _KEPT_KEYS if key in record} | {"purged": True, "spans": []}
+    return head | {"file": _neutral_path(str(head.get("file", "")), texts)} if "file" in head else head
 
 
 def _neutral_path(path: str, texts: Sequence[str]) -> str:
