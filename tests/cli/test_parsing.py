@@ -165,6 +165,8 @@ def test_a_bad_call_is_a_sentence_and_exit_2(tm: Callable[..., Any], memory: Any
 
 def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> None:
     assert "did you mean search?" in tm("serch", "tea").err
+    assert "did you mean search?" in tm("serach", "tea").err
+    assert "--help lists them" in tm("delete", "Memory.md").err, "not 'related': it is no misspelling"
 
 
 def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], memory: Any) -> None:

@@ -158,7 +158,7 @@ class Group(TyperGroup):
             name, rest = rest[0], [HELP[0]]
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
-            similar = get_close_matches(name, self.list_commands(ctx), n=2)
+            similar = get_close_matches(name, self.list_commands(ctx), n=2, cutoff=0.65)
             hint = f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
             raise UsageError(f"there is no command {name!r}", hint)
         return name, found, rest
