@@ -376,7 +376,8 @@ def test_init(tm: Run, memory: Any) -> None:
     assert max(map(len, said.splitlines()[:3])) <= 80
     assert errors.installing("multilingual") in said and "then: tars-memory models use multilingual" in said
     memory.answers["recommended_model"]["installed"] = True
-    assert "to use it: tars-memory models use multilingual" in tm("init", "/v").err
+    said = tm("init", "/v").err
+    assert "knows them (it is installed)\n" in said and "to use it: tars-memory models use multilingual" in said
 
 
 def test_reindex_verify_status_doctor_models(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,8 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
         return
     language, share = next(iter(better["languages"])), sum(better["languages"].values())
     call.out.say(f"{round(100 * share)} % of the notes are not in English, most of these in {language}")
-    call.out.say(f"{better['model']} knows them ({better['megabytes']} MB)")
+    size = "it is installed" if better["installed"] else f"{better['megabytes']} MB"
+    call.out.say(f"{better['model']} knows them ({size})")
     if not better["installed"]:
         call.out.say(f"to use it: {installing(better['model'])}")
         call.out.say(f"then: tars-memory models use {better['model']}")
