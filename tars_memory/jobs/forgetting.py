@@ -794,15 +794,20 @@ def _escaped(line: bytes, sentences: list[list[str]]) -> bool:
 
 
 def _find_forgotten(history: list[JournalEntry], target: str, layout: Layout) -> tuple[str, int, str, str] | None:
-    """Return note, line, words and transaction of the entry with this REF or these words that was forgotten last."""
+    """Return note, line, words and transaction of the entry with this REF or these words that was forgotten last, else
+    of the only forgotten statement that contains them.
+    """
     wanted = comparable(target)
+    containing: dict[str, tuple[str, int, str, str]] = {}
     for entry in history:
         if entry.command == "forget" and not entry.undone and not entry.purged:
             for text in _removed_texts(entry, layout):
                 refs = {grammar.ref(entry.file, text, number) for number in range(REPEATS)}
                 if wanted in refs or wanted == comparable(text):
                     return entry.file, entry.line, text, entry.txn
-    return None
+                if _is_part(target, text):
+                    containing.setdefault(comparable(text), (entry.file, entry.line, text, entry.txn))
+    return next(iter(containing.values())) if len(containing) == 1 else None
 
 
 def _removed_texts(entry: JournalEntry, layout: Layout) -> list[str]:
