@@ -131,10 +131,20 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
             "SOUL.md of the agent is not a note of this vault; to have it in context: "
             f"tars-memory init {shlex.quote(str(above))}, then --project {shlex.quote(vault.root.name)}"
         )
+    notices += _hint_about_a_vault_above(vault.root) if created and not vault.layout.like else []
     own = vault.layout.daily_folder or vault.layout.daily_format != DAILY_FORMAT
     daily = vault.layout.daily_path(today) if own else ""
     notices += [] if own else _hint_about_days(vault)
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
+
+
+def _hint_about_a_vault_above(root: Path) -> list[str]:
+    """Return a notice if a new vault lies in another one: commands typed in it no longer find that one."""
+    above = next((folder for folder in root.parents if (folder / VAULT_FOLDER / "vault-id").is_file()), None)
+    if above is None:
+        return []
+    lies = f"it lies in the vault {above}, which commands typed in here no longer find"
+    return [f"{lies}; if you don't want that, remove {root / VAULT_FOLDER}"]
 
 
 def _hint_about_days(vault: Vault) -> list[str]:

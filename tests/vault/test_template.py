@@ -162,6 +162,15 @@ def test_templates_follow_the_formats_of_the_templates_plugin(tmp_path: Path) ->
     assert template.fill(b"{{date}} {{time}}", "x", NOW, Layout.of(tmp_path)) == b"21.11. 1405"
 
 
+def test_a_vault_in_a_vault_is_told_once(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    (root / "House").mkdir(parents=True)
+    assert init(root, tmp_path / "state").notices == []
+    (notice,) = init(root / "House", tmp_path / "state").notices
+    assert notice.startswith(f"it lies in the vault {root}, ")
+    assert init(root / "House", tmp_path / "state").notices == []
+
+
 @pytest.mark.parametrize("name", ["Dziennik/2026-11-{}.md", "journals/2026_11_{}.md"])
 def test_days_in_another_folder_are_told_with_the_settings_that_take_them_up(tmp_path: Path, name: str) -> None:
     root, folder = tmp_path / "vault", name.partition("/")[0]
