@@ -148,12 +148,12 @@ def _hint_about_a_vault_above(root: Path) -> list[str]:
 
 
 def _hint_about_days(vault: Vault) -> list[str]:
-    """Return a notice if notes are named by days, but none is in the place where today's note would be."""
+    """Return a notice if more notes are named by days in one other place than where today's note would be, where the
+    first ``log`` has made one.
+    """
     layout, paths = vault.layout, list(vault.paths())
-    if any(map(layout.day_of, paths)):
-        return []
     folder, form, count = moment.likely(path for path in paths if not layout.project_of(path))
-    if count < 2:
+    if count < 2 or count <= sum(map(bool, map(layout.day_of, paths))):
         return []
     settings = {"daily_folder": folder, "daily_format": form if form != DAILY_FORMAT else ""}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
