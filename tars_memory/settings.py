@@ -659,9 +659,17 @@ class Settings:
         except OSError as error:
             hint = f"set {key} in [{section}] there"
             raise UnwritableError(f"{path} can't be written: {error.strerror}", hint) from error
-        self._user = disk.toml_table(path)
-        vars(self).pop(section, None)
+        self.read_again(section)
         return path
+
+    def read_again(self, section: str) -> None:
+        """Read a section of the person's own configuration as it is on disk now.
+
+        Raises:
+            SettingsError: the file can't be read.
+        """
+        self._user = disk.toml_table(self.places.config / "config.toml")
+        vars(self).pop(section, None)
 
     def values_of(self, section: str, kind: type[Options]) -> dict[str, Any]:
         """What is set of a section, from all places, the nearest winning.

@@ -220,6 +220,18 @@ def test_sources_stand_in_the_persons_own_settings_alone(world: World, monkeypat
         memory.remove_source(str(world.logs))
 
 
+def test_a_source_that_another_command_has_just_added_stays(world: World) -> None:
+    for name in ("a", "b"):
+        world.write(f"{name}/log.jsonl", *HARBOUR)
+    with world.memory() as one, world.memory() as other:
+        assert one.sources()["sources"] == other.sources()["sources"] == []
+        one.add_source(str(world.logs / "a"))
+        assert len(other.add_source(str(world.logs / "b"))["sources"]) == 2
+        assert len(one.remove_source(str(world.logs / "a"))["sources"]) == 1
+    with world.memory() as memory:
+        assert [each["path"] for each in memory.sources()["sources"]] == [str(world.logs / "b")]
+
+
 def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.write("a.jsonl", *HARBOUR)
     world.add()

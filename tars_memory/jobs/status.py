@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +28,7 @@ from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER
 from tars_memory.vault.writing.history import entries, of_scope
+from tars_memory.vault.writing.system import VaultLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +45,8 @@ SAMPLE, SAMPLED, FOREIGN_SHARE = 100, 2_000, 0.1
 other languages from which on a model for many languages is recommended instead of one for English."""
 SHOWN = 10
 """Maximum number of lines that a notice names."""
+SETTINGS_WAIT = 10.0
+"""Seconds to wait for another command that changes the person's settings."""
 UNSEARCHED = {
     MISNAMED: "rename it with mv; convmv renames many",
     "too big": "raise [limits] max_note_bytes, or split the note",
@@ -286,10 +290,12 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     """
     path = workspace.settings.places.config / "config.toml"
     if name.strip().lower() in NOTHING:
-        workspace.settings.write("embedding", "model", NO_MODEL)
+        with _latest(workspace, "embedding") as settings:
+            settings.write("embedding", "model", NO_MODEL)
         return {"model": NO_MODEL, "config": str(path), "notices": ["search is by words; vectors that there are stay"]}
     used = passages.use_model(name, workspace.settings.places.cache, folder)
-    workspace.settings.write("embedding", "model", used.name)
+    with _latest(workspace, "embedding") as settings:
+        settings.write("embedding", "model", used.name)
     indexed = workspace.ask_without_refresh(lambda reader: reader.fingerprint)
     notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
     if indexed is None:
@@ -357,9 +363,11 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
         os.path.lexists(os.path.join(target, name)) for name in (".obsidian", VAULT_FOLDER)
     ):
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
-    known, before = workspace.settings.sources.logs, sources(workspace)
-    if target not in known:
-        workspace.settings.write("sources", "paths", [*known, target])
+    before = sources(workspace)
+    with _latest(workspace, "sources") as settings:
+        known = settings.sources.logs
+        if target not in known:
+            settings.write("sources", "paths", [*known, target])
     workspace.close_talks()
     talks = workspace.talks()
     notices = talks.refresh(None, progress).notices if talks is not None else []
@@ -386,15 +394,30 @@ def remove_source(workspace: Workspace, path: str) -> dict[str, Any]:
     """
     target = os.path.abspath(os.path.expanduser(path))
     talks = workspace.talks()
-    known = workspace.settings.sources.logs
-    if target not in known:
-        raise UsageError(f"{path} is not a source", "tars-memory sources lists them")
-    workspace.settings.write("sources", "paths", [source for source in known if source != target])
+    with _latest(workspace, "sources") as settings:
+        known = settings.sources.logs
+        if target not in known:
+            raise UsageError(f"{path} is not a source", "tars-memory sources lists them")
+        settings.write("sources", "paths", [source for source in known if source != target])
     if talks is not None:
         talks.sources = [source for source in talks.sources if source != target]
         talks.rebuild() if talks.sources else talks.index.clear()
     workspace.close_talks()
     return sources(workspace)
+
+
+@contextmanager
+def _latest(workspace: Workspace, section: str) -> Iterator[Settings]:
+    """Yield the settings, a section of the person's own as it is on disk now, while no other command changes the file.
+
+    Raises:
+        BusyError: another command changes it all the time.
+        UnwritableError: the lock file can't be made.
+    """
+    lock = workspace.settings.places.state / "settings.lock"
+    with VaultLock(lock, timeout=SETTINGS_WAIT, command="settings").held():
+        workspace.settings.read_again(section)
+        yield workspace.settings
 
 
 def has_nights(state: Path) -> bool:
