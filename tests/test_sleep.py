@@ -23,7 +23,7 @@ from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.keeping import Record
 from tars_memory.curation.models import llm
 from tars_memory.curation.models.llm import Prompt
-from tars_memory.errors import BusyError, ModelUnavailableError, NotFoundError
+from tars_memory.errors import BusyError, ConflictError, ModelUnavailableError, NotFoundError
 from tars_memory.jobs import sleep as nights
 from tars_memory.jobs.hooks import HookFolder
 from tars_memory.memory import Memory
@@ -256,7 +256,39 @@ def test_a_night_examines_what_hooks_left_although_other_logs_are_named_and_the_
         talk.path.unlink()
         nights.sleep(memory, [str(place / "logs")])
         assert kept(place) == expected([talk])
-        assert desk.left(None) == [] and desk.kept(str(talk.path)) == []
+        assert desk.left(None) == []
+
+
+def test_an_undone_night_leaves_what_hooks_had_left(place: Path) -> None:
+    talk, gone = (Talk(place, name, START - timedelta(hours=9)) for name in ("killed", "compacted"))
+    for each in (talk, gone):
+        each.grow(4, random.Random(1))
+    with opened(place, START) as memory:
+        desk = HookFolder(memory.workspace.ensure_state() / "hooks")
+        desk.watch(str(talk.path))
+        desk.keep(str(gone.path))
+        gone.path.unlink()
+        nights.sleep(memory)
+        assert desk.left(None) == [] and kept(place) == expected([talk, gone])
+        nights.undo(memory)
+        assert not kept(place)
+        nights.sleep(memory)
+        assert desk.left(None) == [] and kept(place) == expected([talk, gone])
+        for path in (memory.workspace.state / "hooks").rglob("*"):
+            os.utime(path, (1, 1))
+        desk.prune()
+        assert not [*(memory.workspace.state / "hooks" / "kept").iterdir()]
+
+
+def test_a_night_that_is_undone_in_part_is_examined_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk = Talk(place / "logs", "harbour", START)
+    talk.grow(4, random.Random(1))
+    with opened(place, START) as memory:
+        assert nights.sleep(memory, [str(place / "logs")]).txns
+        monkeypatch.setattr(Memory, "undo", lambda *_: _raise(ConflictError("it moved on", "")))
+        with pytest.raises(ConflictError):
+            nights.undo(memory)
+        assert nights.sleep(memory, [str(place / "logs")]).steps[0].counts["sources"] == 1
 
 
 def test_a_dry_run_writes_nothing(place: Path) -> None:

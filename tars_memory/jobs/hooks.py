@@ -387,23 +387,48 @@ class HookFolder:
             _remove(copy, copy.parent)
         mark = Path(self.folder, "kept", key(transcript), "transcript")
         if not self.kept(transcript):
-            _remove(mark.with_name("begun"), *([mark] if _older(mark, before) else []), mark.parent)
+            _remove(
+                mark.with_name("begun"),
+                mark.with_name("examined"),
+                *([mark] if _older(mark, before) else []),
+                mark.parent,
+            )
+
+    def set_aside(self, transcript: str, before: float) -> None:
+        """Count a conversation as examined, by a night that may be undone: keep its copies, and its mark for
+        :meth:`bring_back`. The mark stays as it is if it was set after the examination began, at ``before``.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        mark = Path(self.folder, "kept", key(transcript), "transcript")
+        if _older(mark, before):
+            disk.replace(mark.with_name("examined"), os.fsencode(transcript))
+            _remove(mark)
+
+    def bring_back(self) -> None:
+        """Mark the conversations again that nights have :meth:`set_aside`."""
+        for mark in Path(self.folder, "kept").glob("*/examined"):
+            with suppress(OSError):
+                mark.replace(mark.with_name("transcript"))
 
     def prune(self) -> None:
-        """Remove old files: counts and locks of ended conversations, and copies that could not be examined."""
+        """Remove old files: counts and locks of ended conversations, and copies and marks of conversations that could
+        not be examined, or that a night examined.
+        """
         before = time.time() - FORGOTTEN
         for path in (*Path(self.folder, "counts").glob("*"), *Path(self.folder).glob("*.lock")):
             if _older(path, before):
                 _remove(path)
-        for begun in Path(self.folder, "kept").glob("*/begun"):
-            if not _older(begun, before):
+        for tried in (*Path(self.folder, "kept").glob("*/begun"), *Path(self.folder, "kept").glob("*/examined")):
+            if not _older(tried, before):
                 continue
-            for copy in begun.parent.glob("*/*"):
+            for copy in tried.parent.glob("*/*"):
                 if _older(copy.parent, before):
                     _remove(copy, copy.parent)
-            mark = begun.with_name("transcript")
-            if _older(mark, before) and not [*begun.parent.glob("*/*")]:
-                _remove(mark, begun, begun.parent)
+            mark = tried.with_name("transcript")
+            if not (mark.exists() and not _older(mark, before)) and not [*tried.parent.glob("*/*")]:
+                _remove(mark, tried, tried.parent)
 
     def lock(self, transcript: str, name: str) -> Path:
         """Return the path of a lock file of one conversation."""

@@ -129,9 +129,9 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
 
     configured = [*map(os.path.expanduser, options.sources)]
     hook_files, now = HookFolder(memory.workspace.state / "hooks"), time.time()
-    unexamined = {name: (hook_files.kept(name), hook_files.sources(name)) for name in hook_files.left(None)}
+    unexamined = {name: hook_files.sources(name) for name in hook_files.left(None)}
     named = [*sources] or [*configured, *memory.workspace.settings.sources.logs]
-    paths = [*dict.fromkeys(chain(named, *(logs for _, logs in unexamined.values())))]
+    paths = [*dict.fromkeys(chain(named, *unexamined.values()))]
 
     with _alone(memory), memory.workspace.vault.read_once():
         record = Record(memory.workspace.state / "sleep.json")
@@ -140,9 +140,10 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
         steps: list[Step] = []
         models: list[LanguageModel] = []
         steps.append(_step("extract", lambda: _extract(memory, paths, record, models)))
-        for transcript, (copies, logs) in unexamined.items():
+        for transcript, logs in unexamined.items():
             if logs and not memory.workspace.dry_run and not record.new_files(logs, {"unchanged": 0}, []):
-                hook_files.drop(transcript, copies, now)
+                with suppress(OSError):  # then the next night examines it again, which adds nothing twice
+                    hook_files.set_aside(transcript, now)
         if memory.workspace.talks() is not None:
             steps.append(_step("keep", lambda: _keep(memory, record)))
         run = partial(_scope_steps, options=options, record=record, models=models)
@@ -157,7 +158,8 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
 def undo(memory: Memory) -> list[str]:
     """Undo the writes of the last night that are not undone yet; return their transactions.
 
-    The record of sources is cleared, so that the next night examines them again.
+    The record of sources is cleared, and what hooks had left is marked again, so that the next night examines them
+    again.
 
     Raises:
         NotFoundError: there is no night to undo.
@@ -168,6 +170,9 @@ def undo(memory: Memory) -> list[str]:
         txns = _written(memory)
         if not txns:
             raise NotFoundError("no night's work is known here", "tars-memory history lists what was written")
+        if not memory.workspace.dry_run:  # first: an undo that is refused or killed may have taken back a part
+            Record(memory.workspace.state / "sleep.json").forget()
+            HookFolder(memory.workspace.state / "hooks").bring_back()
         done: list[str] = []
         for txn, project in reversed(txns.items()):
             try:
@@ -176,8 +181,6 @@ def undo(memory: Memory) -> list[str]:
                 done.append(txn)
             except NotFoundError:
                 continue  # a kill had cut it off, and opening the store has just rolled it back
-        if not memory.workspace.dry_run:
-            Record(memory.workspace.state / "sleep.json").forget()
     return done
 
 
