@@ -10,6 +10,7 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from tars_memory import disk
 from tars_memory.errors import SettingsError, TarsError, UsageError
@@ -221,9 +222,9 @@ class Layout:
         sessions = options.sessions_folder
         if sessions == LayoutOptions.sessions_folder and "sessions_folder" in like:
             sessions = self._as_spelled_on_disk(like["sessions_folder"])
-        self._sessions = _folder(sessions, "layout.sessions_folder")
+        self._sessions = _folder(sessions, "layout.sessions_folder", root)
         self.sessions = self._sessions
-        self._playbooks = _folder(options.playbooks_folder, "layout.playbooks_folder")
+        self._playbooks = _folder(options.playbooks_folder, "layout.playbooks_folder", root)
         first = self._playbooks.partition("/")[0]
         if first in ("", self.projects, ARCHIVE, Layout.agents) or "/." in f"/{self._playbooks}":
             raise UsageError(
@@ -245,12 +246,13 @@ class Layout:
         source = obsidian.get("source", OBSIDIAN_DAILY)
         form, template = options.daily_format, options.daily_template
         if options.daily_folder is not None:
-            self.daily_folder = _folder(options.daily_folder, "layout.daily_folder")
+            self.daily_folder = _folder(options.daily_folder, "layout.daily_folder", root)
         else:
             usual = "" if {"folder", "format", "template"} & obsidian.keys() else like.get("daily_folder", "")
-            self.daily_folder = _folder(obsidian.get("folder", usual and self._as_spelled_on_disk(usual)), source)
-        self.daily_template_path = _template(obsidian.get("template") if template is None else template)
-        self.note_template_path = _template(options.note_template)
+            folder = obsidian.get("folder", usual and self._as_spelled_on_disk(usual))
+            self.daily_folder = _folder(folder, source, root)
+        self.daily_template_path = _template(obsidian.get("template") if template is None else template, root)
+        self.note_template_path = _template(options.note_template, root)
         self.new_folder, self.new_beside = "", False
         self.template_folders: tuple[str, ...] = ()
         self.excluded = Excluded()
@@ -280,9 +282,9 @@ class Layout:
                     layout = cls(options, scope=scope, root=root)
         if (language := _daily_language(root, layout)) != Layout.daily_language:
             layout.daily_language = language
-        layout.template_folders = _template_folders(files, layout)
+        layout.template_folders = _template_folders(root, files, layout)
         layout.excluded = _read_excluded(files)
-        layout.new_folder, layout.new_beside = _read_new_note_place(files)
+        layout.new_folder, layout.new_beside = _read_new_note_place(root, files)
         return layout
 
     @property
@@ -402,7 +404,8 @@ class Layout:
             raise self.problem
         scope = self.scope if scope is None else scope
         name = markdown.moment.render(self.daily_format, day, self.daily_language) + ".md"
-        return self.within(scope, f"{self.daily_folder}/{name}" if self.daily_folder else name)
+        path = self.within(scope, f"{self.daily_folder}/{name}" if self.daily_folder else name)
+        return _composed_as_on_disk(path, self._root)
 
     def archived(self, path: str) -> str:
         """Return the path of a note in the archive: the same path below ``archive/`` of the vault or its project."""
@@ -428,7 +431,8 @@ class Layout:
         """Return the last few daily notes of the vault at ``root`` by name, as far as such notes are in their place."""
         top, matcher = root / self.daily_folder, markdown.moment.pattern(self.daily_format)
         found = top.glob("*/" * self.daily_format.count("/") + "*.md")
-        days = (path for path in found if matcher.fullmatch(path.as_posix()[len(top.as_posix()) + 1 : -3]))
+        names = ((path, normalize("NFC", path.as_posix()[len(top.as_posix()) + 1 : -3])) for path in found)
+        days = (path for path, name in names if matcher.fullmatch(name))
         return sorted(days)[-_NAMES_FOR_LANGUAGE:]
 
     def day_of_name(self, name: str) -> date | None:
@@ -618,11 +622,12 @@ def _read_excluded(files: Files) -> Excluded:
     return Excluded(filters if isinstance(filters, list) else ())
 
 
-def _read_new_note_place(files: Files) -> tuple[str, bool]:
+def _read_new_note_place(root: Path, files: Files) -> tuple[str, bool]:
     """Return the folder in which Obsidian creates a note, and whether it does so beside the open note."""
     settings = _readable_settings(files, OBSIDIAN_APP)
     where, folder = settings.get("newFileLocation"), settings.get("newFileFolderPath")
-    return (folder.strip().strip("/") if where == "folder" and isinstance(folder, str) else ""), where == "current"
+    named = folder.strip().strip("/") if where == "folder" and isinstance(folder, str) else ""
+    return _composed_as_on_disk(named, root), where == "current"
 
 
 def _daily_language(root: Path, layout: Layout) -> str:
@@ -634,7 +639,7 @@ def _daily_language(root: Path, layout: Layout) -> str:
     return markdown.moment.language_of(form, (path.relative_to(top).as_posix()[:-3] for path in layout.some_days(root)))
 
 
-def _template_folders(files: Files, layout: Layout) -> tuple[str, ...]:
+def _template_folders(root: Path, files: Files, layout: Layout) -> tuple[str, ...]:
     """Return the folders set for Obsidian's own templates and for Templater's, and the daily template's folder.
 
     The last one counts only if its name says so, as it may be a folder of notes. A folder that holds daily notes or
@@ -646,7 +651,8 @@ def _template_folders(files: Files, layout: Layout) -> tuple[str, ...]:
     if "templat" in beside.rpartition("/")[2].lower():
         named.append(beside)
     ours = (f"{layout.daily_folder}/", f"{layout.inner(layout.sessions)}/")
-    folders = {f"{name.strip().strip('/')}/" for name in named if isinstance(name, str)} - {"/"}
+    names = (name.strip().strip("/") for name in named if isinstance(name, str))
+    folders = {f"{_composed_as_on_disk(name, root)}/" for name in names if name}
     return tuple(sorted(folder for folder in folders if not any(place.startswith(folder) for place in ours)))
 
 
@@ -673,11 +679,27 @@ def _readable_settings(files: Files, path: str) -> dict[str, Any]:
 
 @cache
 def _possible_spellings(path: str) -> tuple[str, ...]:
-    """Return a note's path with its name as it is set, in upper case, in lower case and capitalised; no path twice."""
+    """Return a note's path with its name as it is set, in upper case, in lower case and capitalised; no path twice.
+
+    Each is followed by its composed and its decomposed form.
+    """
     folder, slash, name = path.rpartition("/")
     stem = name[:-3]
     stems = (stem, stem.upper(), stem.lower(), stem.capitalize())
-    return tuple(dict.fromkeys(f"{folder}{slash}{spelling}.md" for spelling in stems))
+    spellings = (f"{folder}{slash}{spelling}.md" for spelling in stems)
+    return tuple(dict.fromkeys(form for spelling in spellings for form in _composed(spelling)))
+
+
+def _composed(path: str) -> tuple[str, ...]:
+    """Return a path as it is, with its letters composed (NFC), and decomposed (NFD), as a Mac may write them."""
+    return (path,) if path.isascii() else (path, normalize("NFC", path), normalize("NFD", path))
+
+
+def _composed_as_on_disk(path: str, root: Path | None) -> str:
+    """Return that form of a path (:func:`_composed`) that exists in the vault; the path as it is if none does."""
+    if path.isascii() or root is None:
+        return path
+    return next((form for form in _composed(path) if os.path.lexists(root / form)), path)
 
 
 def _is_unnameable(path: str) -> bool:
@@ -700,8 +722,8 @@ def _note(path: str, source: str) -> str:
     return path
 
 
-def _folder(path: str, source: str) -> str:
-    """Return a setting as the path of a folder, without slashes at its ends.
+def _folder(path: str, source: str, root: Path | None) -> str:
+    """Return a setting as the path of a folder, without slashes at its ends, its letters composed as in the vault.
 
     Raises:
         UsageError: the path would leave the vault, or no folder can have such a name.
@@ -711,15 +733,17 @@ def _folder(path: str, source: str) -> str:
         raise UsageError(
             f"{path!r} ({source}) is not a folder inside the vault", "name it as the vault shows it: notes/daily"
         )
-    return path
+    return _composed_as_on_disk(path, root)
 
 
-def _template(path: str | None) -> str | None:
-    """Return a setting as the path of a note, with ``.md`` if that is missing; None if it is empty."""
+def _template(path: str | None, root: Path | None) -> str | None:
+    """Return a setting as the path of a note, with ``.md`` if that is missing, its letters composed as in the vault;
+    None if it is empty.
+    """
     path = (path or "").strip().strip("/")
     if not path:
         return None
-    return path if path[-3:].lower() == ".md" else f"{path}.md"
+    return _composed_as_on_disk(path if path[-3:].lower() == ".md" else f"{path}.md", root)
 
 
 def _compile_filter(text: str) -> re.Pattern[str] | None:

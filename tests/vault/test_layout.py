@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -312,6 +313,31 @@ def test_templates_are_where_obsidian_has_them(tmp_path: Path, settings: dict[st
         assert layout.is_template(f"{folder}a/b.md")
     assert layout.daily_template_path is None or layout.is_template(layout.daily_template_path)
     assert not layout.is_template("Template.md")
+
+
+def test_places_are_spelled_as_the_vault_composes_their_letters(tmp_path: Path) -> None:
+    names = ["Tägliches", "Sätze", "Käse", "Mörtel", "Frühes", "Über"]
+    days, sessions, playbooks, templates, new, me = (unicodedata.normalize("NFD", name) for name in names)
+    for folder in (days, sessions, playbooks, templates, new):
+        (tmp_path / folder).mkdir()
+    for note in (f"{days}/{unicodedata.normalize('NFD', '1. März 2026')}.md", f"{templates}/day.md", f"{me}.md"):
+        (tmp_path / note).write_text("- tea\n", "utf-8")
+    settings = {
+        "daily-notes": {"folder": names[0], "format": "D. MMMM YYYY", "template": f"{names[3]}/day"},
+        "templates": {"folder": names[3]},
+        "app": {"newFileLocation": "folder", "newFileFolderPath": names[4]},
+    }
+    for name, said in settings.items():
+        obsidian(tmp_path, f".obsidian/{name}.json", said)
+    options = LayoutOptions(sessions_folder=names[1], playbooks_folder=names[2], memory=f"{names[5]}.md")
+    layout = Layout.of(tmp_path, options)
+    assert layout.daily_language == "de" and layout.memory == f"{me}.md"
+    assert layout.daily_path(date(2026, 3, 1)) == f"{days}/{unicodedata.normalize('NFD', '1. März 2026')}.md"
+    assert layout.day_of(layout.daily_path(date(2026, 3, 1))) == date(2026, 3, 1)
+    assert layout.daily_path(date(2026, 4, 1)) == f"{days}/1. April 2026.md"
+    assert (layout.sessions, layout.playbooks, layout.new_folder) == (sessions, playbooks, new)
+    assert layout.daily_template_path == f"{templates}/day.md" and layout.template_folders == (f"{templates}/",)
+    assert layout.tier_of(f"{me}.md") is Tier.SEMANTIC
 
 
 def test_broken_settings_of_templates_hide_nothing(tmp_path: Path) -> None:

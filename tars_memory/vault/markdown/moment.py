@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from unicodedata import normalize
 
 from tars_memory.language.calendar import DIARY_NAMES, GENITIVES, MONTHS, WEEKDAYS
 
@@ -108,7 +109,7 @@ def render(form: str, when: date | datetime, language: str = "en") -> str:
 def language_of(form: str, names: Iterable[str]) -> str:
     """Return the language in which most of the names fit the format; English if none does."""
     matcher, counts = pattern(form), Counter[str]()
-    for name in names:
+    for name in (normalize("NFC", name) for name in names):
         if when := day(form, matcher, name):
             counts.update(each for each in _named_as(when, name) if render(form, when, each) == name)
     return max(DIARY_NAMES, key=lambda each: counts[each])
@@ -155,7 +156,8 @@ def pattern(form: str) -> re.Pattern[str]:
 
 
 def day(form: str, matcher: re.Pattern[str], name: str) -> date | None:
-    """Return the day of a name in a format; None if the name doesn't fit it."""
+    """Return the day of a name in a format, however its letters are composed; None if the name doesn't fit it."""
+    name = name if name.isascii() else normalize("NFC", name)
     return _read(form, matcher, name) if matcher.fullmatch(name) else None
 
 
