@@ -202,6 +202,8 @@ def test_what_was_just_said_can_be_taken_back() -> None:
         ("I live in New York.", "No, I live in York.", ["I live in York"]),
         ("i live in dublin.", "no, i live in cork", ["I live in cork"]),
         ("I work as a nurse.", "Actually I work as a teacher.", ["I work as a teacher"]),
+        ("I'm vegetarian and I have a dog.", "Actually I'm vegan.", ["I'm vegan"]),
+        ("Soy vegetariana.", "En realidad soy vegana.", ["Soy vegana"]),
         ("I live in Dublin.", "I live in Cork, not Dublin.", ["I live in Cork, not Dublin"]),
         (
             "Ich wohne in Köln.",
@@ -260,6 +262,20 @@ def test_a_denial_takes_back_nothing_about_others(said: tuple[str, ...], left: l
     assert kept(*(part for one in said for part in (one, "Fine."))) == left
 
 
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("My brother is allergic to nuts.", "I meant my cousin."),
+        ("I live in Leeds. I love tea.", "Sorry, I meant Leicester."),
+        ("Mi hermano vive en Bilbao.", "Perdón, mi primo."),
+    ],
+)
+def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_ended_with(said: str, then: str) -> None:
+    assert kept(said, "Fine.", then) == kept(said)[1:]
+    assert kept(said, "Fine.", "Here is another one.", "Fine.", then) == kept(said)
+    assert kept("I live in Leeds.", "Do you work there?", "No, in York.") == ["I live in Leeds"]
+
+
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
     for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))
@@ -283,6 +299,14 @@ def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
             "Mi hermano trabaja en Ikea, perdona, en Leroy Merlin",
         ),
         ("I live in York. Sorry, thanks.", "I live in York"),
+        ("I work at Stripe. Well, I did until Friday.", "I work at Stripe, well, I did until Friday"),
+        ("I live in Galway. Well, I used to.", "I live in Galway, well, I used to"),
+        ("J'habite à Lyon. Enfin, jusqu'à vendredi.", "J'habite à Lyon, enfin, jusqu'à vendredi"),
+        ("Ik werk bij Ikea. Nou ja, tot vrijdag dan.", "Ik werk bij Ikea, nou ja, tot vrijdag dan"),
+        ("My brother is allergic to nuts. I meant my cousin.", "My brother is allergic to nuts, I meant my cousin"),
+        ("Mein Bruder wohnt in Köln. Ich meine meinen Onkel.", "Mein Bruder wohnt in Köln, ich meine meinen Onkel"),
+        ("I moved to Cork in May. Honestly, it was a nightmare.", "I moved to Cork in May"),
+        ("I live in Cork. Well, it failed.", "I live in Cork"),
     ],
 )
 def test_a_value_that_corrects_itself_does_not_stand_alone(said: str, left: str) -> None:

@@ -27,6 +27,7 @@ from tars_memory.language.statements import Sentence, sentences
 from tars_memory.language.words import (
     LANGUAGES,
     Language,
+    alternatives_of_all,
     common_words,
     filled,
     joined,
@@ -95,8 +96,22 @@ _AMENDS = (
 """A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
 ``no Netflix`` is something else.
 """
+_MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)\w{0,2}\s+\w+(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
+"""A repair with nothing but somebody of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is "my" of
+``kinds``.
+"""
+_ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
+"""Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
+(``well, I used to``).
+"""
 _CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
 """The beginning of a word of a name, or of a number."""
+_SHORT_ENDING = re.compile(r"['’](?=\w{1,2}\b)")
+"""The apostrophe of ``I'm`` and ``Ann's``, which are two words; ``j'habite`` counts as one."""
+_WITHOUT_I = ("es", "it", "pt")
+"""Languages whose statements begin with the verb: ``soy vegana``."""
+_VALUE = re.compile(r"\s[A-ZÀ-Þ\d]")
+"""The beginning of a name or number within a statement."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -206,7 +221,8 @@ def _corrected_by(
     They say the opposite of one of its parts, or have one other value, which the sentence denies. If it begins with a
     denial, that is the value that was said last, or if it answers a question, the one that was asked about. Of a
     sentence that states nothing itself (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with
-    the value that it denies.
+    the value that it denies; one that opens a turn and only amends (``sorry, I meant my cousin``) takes back the last
+    one of the turn before, if possible one with a name or number.
 
     Args:
         sentence: of the turn.
@@ -221,14 +237,15 @@ def _corrected_by(
     found = _DENIED.search(quote)
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
     new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
+    end = sentences(asker.text)[-1:] if asker and denies else []
+    asked = end[0].text if end and end[0].asks else ""
     if new:
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
         denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
-        end = sentences(asker.text)[-1:] if asker and denies else []
-        asked = end[0].text if end and end[0].asks else ""
         last: DrawnFact | None = None
         for old in before:
-            values = [value for part in parts if (value := _other_value(old.text, part))]
+            olds = dict.fromkeys([old.text, *lang.pattern("breaks").split(old.text)])
+            values = [value for part in parts for was in olds if (value := _other_value(was, part, lang))]
             is_denied = any(_has(place, value) for value in values for place in denied)
             asked_about = any(_has(asked, value) for value in values)
             if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
@@ -239,6 +256,21 @@ def _corrected_by(
     elif denies and found:
         denying = [old for old in before if old.turn in recent and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
+    elif not asked and not turn.text[: sentence.start].strip() and _amends(sentence, behind=False):
+        said = [old for old in before if old.turn in recent]
+        yield from ([old for old in said if _VALUE.search(old.text)] or said)[-1:]
+
+
+def _amends(sentence: Sentence, *, behind: bool) -> bool:
+    """Whether a sentence that states nothing itself gives another value of what was said just before, or somebody else
+    who was meant; or right behind it, when it ended.
+    """
+    plain = _plain(sentence)
+    forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS)]
+    forms.append(("feedback", "repairs", _MEANS.replace("%s", alternatives_of_all("kinds", "mine"))))
+    if behind and len(_WORD.findall(plain)) <= FEW_WORDS and not sentence.asks:
+        forms += [("ends", "ahead", _ENDED[0]), ("ends", "past", _ENDED[1])]
+    return any(phrase_pattern(*form).fullmatch(plain) for form in forms)
 
 
 def _has(text: str, value: str) -> bool:
@@ -252,15 +284,15 @@ def _is_opposite(old: str, new: str) -> bool:
     return was.content == now.content and was.denied != now.denied
 
 
-def _other_value(old: str, new: str) -> str:
+def _other_value(old: str, new: str, lang: Language) -> str:
     """Return the name, number or single word that an old statement has in the place of another one of the new; empty
-    if their other words differ, too.
+    if their other words differ, too, or only begin with the same "I".
     """
-    one, other = old.split(), new.split()
+    one, other = (_SHORT_ENDING.sub(" '", text).split() for text in (old, new))
     before = _shared_words(one, other)
     most = min(len(one), len(other)) - before - 1  # of "New York" and "York" all is the value
     after = min(_shared_words(one[::-1], other[::-1]), most)
-    if before < 2 or after < 0:
+    if after < 0 or before < (1 if lang.code in _WITHOUT_I else 2):
         return ""
     values = [words[before : len(words) - after] for words in (one, other)]
     are = [len(value) == 1 or (len(value) <= MOST_OF_A_VALUE and all(map(_CAPITAL.match, value))) for value in values]
@@ -353,20 +385,20 @@ class _UserTurn:
                 continue
             talk = talk and sentence not in self.supposes
             new = [*self._facts(sentence, day, talk=talk, requests=requests)]
-            amends = (phrase_pattern("feedback", key, _AMENDS) for key in ("denies", "repairs"))
-            if found and not new and any(pattern.fullmatch(plain) for pattern in amends):
+            if found and not new and _amends(sentence, behind=True):
                 self._amend(found, sentence, day)
             found += new
             talk = talk and not (self.makes and lang.pattern("makes").search(plain)) and not self._hands_over(sentence)
         return found
 
     def _amend(self, found: list[DrawnFact], sentence: Sentence, day: date) -> None:
-        """Add another value (``… no, York``) to the fact of the sentence before, which no longer holds without it."""
+        """Add what a sentence amends (``… no, York``) to the fact of the one before, which does not hold without it."""
         last, before = found[-1], self.sentences[self.sentences.index(sentence) - 1]
         if last.quote == " ".join(before.text.split()):
             said = with_absolute_dates(sentence.text, day, self.lang.code).strip(_AROUND)
             quote = self.turn.text[before.start : sentence.start + len(sentence.text)]
-            text = f"{last.text}, {said[:1].lower()}{said[1:]}"
+            first = said[:1].lower() if said[1:2].isalpha() else said[:1]  # but "I meant"
+            text = f"{last.text}, {first}{said[1:]}"
             found[-1] = last._replace(text=" ".join(text.split()), quote=" ".join(quote.split()))
 
     def _hands_over(self, sentence: Sentence) -> bool:
