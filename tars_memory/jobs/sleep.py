@@ -662,18 +662,16 @@ class IndexKeeper:
         try:
             self._hold_model(memory, notices)
             index: Index = memory.workspace.index()
-            before = index.pending()
+            assert self._embedder is not None
+            apart = index.reader().fingerprint not in (None, self._embedder.fingerprint)
+            before = index.embed_pending(0) if apart else index.pending()  # another model's vectors still answer
             if self._serves and before > PORTION and memory.workspace.finish_in_background():
                 return 0, before
-            assert self._embedder is not None
-            if index.reader().fingerprint not in (None, self._embedder.fingerprint):  # replaces another model's vectors
-                left = index.embed_pending(PORTION)
-                return PORTION, left
             pending = index.embed_pending(PORTION) if before else 0
         except ModelUnavailableError as error:
             notices.append(f"keywords only: {reason(error)}")
             return 0, 0
-        return before - pending, pending
+        return max(0, before - pending), pending
 
     def _hold_model(self, memory: Memory, notices: list[str]) -> None:
         """Keep the model open between updates, and answer queries with it; open another one if the setting changed."""

@@ -18,7 +18,7 @@ from tars_memory.errors import BusyError
 from tars_memory.index import models
 from tars_memory.index.models import QueryVector
 from tars_memory.index.watcher import WarmServer, Watcher
-from tars_memory.jobs.sleep import Batch, IndexKeeper
+from tars_memory.jobs.sleep import PORTION, Batch, IndexKeeper
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
@@ -287,6 +287,22 @@ def test_one_watcher_a_vault(opener: Callable[[], Memory]) -> None:
     with Running(opener, root), Running(opener, root) as second:
         assert isinstance(second.error, BusyError) and "watched already" in second.error.message
         assert IndexKeeper(opener, Watcher(root)).once().changed == 0  # a look of its own is not a second watcher
+
+
+def test_one_look_after_a_change_of_the_model_makes_all_vectors_or_leaves_them_to_who_makes_them(
+    opener: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_of(opener)
+    for number in range(3 * PORTION):
+        put(root / f"{number}.md", f"# {number}\n\n- oolong {number}\n")
+    texts = IndexKeeper(opener, Watcher(root)).once().embedded
+    other = HashEmbedder("another model")
+    monkeypatch.setattr(Workspace, "open_embedder", lambda self: self.embedder or other)
+    with opener() as memory, memory.workspace.index().files.lock(0.0, "embed.lock") as held:
+        assert held
+        assert IndexKeeper(opener, Watcher(root)).once().embedded == 0
+    batch = IndexKeeper(opener, Watcher(root)).once()
+    assert (batch.embedded, batch.pending) == (texts, 0) and len(other.texts) == texts > 3 * PORTION
 
 
 def test_a_changed_setting_counts_from_the_next_look(opener: Callable[[], Memory]) -> None:
