@@ -89,11 +89,14 @@ class Memory:
         return Memory(self.workspace.within(project))
 
     @classmethod
-    def init(cls, path: str | os.PathLike[str], **opening: Unpack[Opening]) -> vault.template.InitReport:
-        """Make a vault, or turn an existing folder into one. Adds what is missing and changes no existing file.
+    def init(
+        cls, path: str | os.PathLike[str], ask: Callable[[str], bool] | None = None, **opening: Unpack[Opening]
+    ) -> vault.template.InitReport:
+        """Make a vault, or turn an existing folder into one. Adds what is missing and changes no existing note.
 
         Args:
             path: the vault's folder.
+            ask: asks whether today's note is to be where the vault's notes of days are; without it that counts as yes.
             opening: as for :class:`Memory`.
 
         Raises:
@@ -105,7 +108,7 @@ class Memory:
             return vault.template.planned_init(root)
         opened = Workspace(vault.template.make_root(root), **opening)
         store = opened.store(writes=not dry_run, anew=True)
-        report = vault.template.fill_vault(opened.vault, store, opened.now().date())
+        report = vault.template.fill_vault(opened.vault, store, opened.now().date(), ask)
         report.notices.extend(opened.notices)
         if not dry_run and not opened.settings.places.has_used(opened.root):
             report.notices.append(

@@ -245,6 +245,9 @@ class Layout:
         self.time_format = obsidian.get("time_format") or "HH:mm"
         source = obsidian.get("source", OBSIDIAN_DAILY)
         form, template = options.daily_format, options.daily_template
+        self._says_where_days_are = bool(
+            options.daily_folder is not None or form or {"folder", "format"} & obsidian.keys()
+        )
         if options.daily_folder is not None:
             self.daily_folder = _folder(options.daily_folder, "layout.daily_folder", root)
         else:
@@ -260,6 +263,11 @@ class Layout:
         if self.daily_folder or self.daily_format != DAILY_FORMAT:  # our defaults need no check
             self._check_format("layout.daily_format" if form else source)
             self._check_daily("layout" if options.daily_folder is not None or form else source)
+
+    @property
+    def places_days(self) -> bool:
+        """Whether the person has set a folder or a format of the daily notes, here or in Obsidian."""
+        return self._says_where_days_are
 
     @classmethod
     def of(

@@ -19,7 +19,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import CONVERTED, is_single_byte
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -90,13 +90,22 @@ def planned_init(path: Path) -> InitReport:
     return InitReport(real, [*FRESH, f"{VAULT_FOLDER}/vault-id"], fresh=True, notices=[])
 
 
-def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
-    """Create what a vault lacks. No byte of an existing file is changed, and a second call does nothing.
+def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], bool] | None = None) -> InitReport:
+    """Create what a vault lacks. No byte of an existing note is changed, and a second call does nothing.
 
     An empty folder gets the files of ``vault-template/`` that :data:`FRESH` names. A folder with its own notes or
     Obsidian settings only gets the tier notes, at the places that its settings give them. A folder that another program
     made only gets a line in ``.tars/config.toml`` that names that program, unless there is such a line already; its
     notes are created when something is written into them.
+
+    Where notes of days lie in another place than today's would, ``.tars/config.toml`` gets the lines that put today's
+    among them, by a write of its own that ``undo`` takes back, unless the person says no.
+
+    Args:
+        vault: the folder, as it is.
+        store: writes into it.
+        today: the day whose note is named in the report.
+        ask: asks the person a question that a yes or a no answers; None: there is nobody to ask, and it counts as yes.
 
     Raises:
         UnwritableError: the vault can't be written.
@@ -106,9 +115,9 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     created: list[str] = []
     like = "" if fresh or vault.layout.like else recognised(vault.root)
     if like:
-        vault = vault.with_places_of(like)
+        vault = vault.with_layout(like=like)
     with store.session("init", vault) as session:
-        if like and session.write(CONFIG, lambda data: _config_splices(data or b"", like)).created:
+        if like and session.write(CONFIG, lambda data: _config_splices(data or b"", {"like": like})).created:
             created.append(CONFIG)
         # The layout of an empty folder is made by the files that are written here.
         for path in FRESH if fresh else _missing_tier_notes(vault.layout):
@@ -134,7 +143,17 @@ def fill_vault(vault: Vault, store: Store, today: date) -> InitReport:
     notices += _hint_about_a_vault_above(vault.root) if created and not vault.layout.like else []
     own = vault.layout.daily_folder or vault.layout.daily_format != DAILY_FORMAT
     daily = vault.layout.daily_path(today) if own else ""
-    notices += [] if own else _hint_about_days(vault)
+    settings, why = ({}, "") if own or vault.layout.problem else _days_elsewhere(vault)
+    lines = " and ".join(f"{key} = {_text_literal(value)}" for key, value in settings.items())
+    if settings and not vault.layout.places_days and (ask is None or ask(f"{why}. Shall today's go there, too?")):
+        with store.session("init", vault) as session:
+            if session.write(CONFIG, lambda data: _config_splices(data or b"", settings)).created:
+                created.append(CONFIG)
+        daily = vault.with_layout(**settings).layout.daily_path(today)
+        says = "would say" if store.dry_run else "says"
+        notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
+    elif settings:
+        notices.append(f"{why}; to put today's there, write {lines} under [layout] in {CONFIG}")
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
 
@@ -147,18 +166,27 @@ def _hint_about_a_vault_above(root: Path) -> list[str]:
     return [f"{lies}; if you don't want that, remove {root / VAULT_FOLDER}"]
 
 
-def _hint_about_days(vault: Vault) -> list[str]:
-    """Return a notice if more notes are named by days in one other place than where today's note would be, where the
-    first ``log`` has made one.
+def _days_elsewhere(vault: Vault) -> tuple[dict[str, str], str]:
+    """Return the settings of ``[layout]`` that put today's note among the notes of days, and which notes these are;
+    nothing unless more notes are named by days in one other place than where today's would be, where the first ``log``
+    has made one.
     """
     layout, paths = vault.layout, list(vault.paths())
     folder, form, count = moment.likely(path for path in paths if not layout.project_of(path))
     if count < 2 or count <= sum(map(bool, map(layout.day_of, paths))):
-        return []
+        return {}, ""
     settings = {"daily_folder": folder, "daily_format": form if form != DAILY_FORMAT else ""}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items() if value]
-    where = f"{counted(count, 'note')} in {folder or 'the vault'} are named by day"
-    return [f"{where}; to put today's there, write {' and '.join(lines)} under [layout] in {CONFIG}"]
+    settings = {key: value for key, value in settings.items() if value}
+    if _is_outline(vault.with_layout(**settings)):
+        settings["log_heading"] = ""
+    return settings, f"{counted(count, 'note')} in {folder or 'the vault'} are named by day"
+
+
+def _is_outline(vault: Vault) -> bool:
+    """Whether the last few daily notes hold nothing but bullets, as Logseq's do: a heading would break their list."""
+    paths = (path.relative_to(vault.root).as_posix() for path in vault.layout.some_days(vault.root))
+    rows = [row for _, data in vault.readable(paths) for row in data.split(b"\n") if row.strip()]
+    return bool(rows) and all(row.startswith((b"-", b"\t", b"  ")) and row.strip() != b"---" for row in rows)
 
 
 def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:
@@ -166,10 +194,12 @@ def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:
     return () if layout.like else (layout.memory, layout.procedural)
 
 
-def _config_splices(data: bytes, like: str) -> Sequence[Splice]:
-    """Return the splices that add ``[layout] like`` to a vault's settings; none if it is set already."""
+def _config_splices(data: bytes, values: Mapping[str, str]) -> Sequence[Splice]:
+    """Return the splices that set keys of ``[layout]`` in a vault's settings; none if they are set so already."""
     text = data.decode("utf-8", "surrogateescape")
-    new = with_setting(text, "layout", f'like = "{like}"', "like").encode("utf-8", "surrogateescape")
+    for key, value in reversed([*values.items()]):  # each goes to the head of the section
+        text = with_setting(text, "layout", f"{key} = {_text_literal(value)}", key)
+    new = text.encode("utf-8", "surrogateescape")
     return [] if new == data else [Splice(0, len(data), new)]
 
 

@@ -119,9 +119,9 @@ class Vault:
         layout.problem = layout.problem or self.problem
         return layout
 
-    def with_places_of(self, like: str) -> Vault:
-        """Return the same vault with the places of another program (``[layout] like``)."""
-        options = LayoutOptions(**{**vars(self._options or LayoutOptions()), "like": like})
+    def with_layout(self, **values: str) -> Vault:
+        """Return the same vault with other settings of ``[layout]``."""
+        options = LayoutOptions(**{**vars(self._options or LayoutOptions()), **values})
         other = Vault(self.root, options, self.limits, self.id, self._obsidian, scope=self.scope)
         other.problem = self.problem
         return other

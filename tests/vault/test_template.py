@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -171,23 +172,86 @@ def test_a_vault_in_a_vault_is_told_once(tmp_path: Path) -> None:
     assert init(root / "House", tmp_path / "state").notices == []
 
 
-@pytest.mark.parametrize("name", ["Dziennik/2026-11-{}.md", "journals/2026_11_{}.md"])
-def test_days_in_another_folder_are_told_with_the_settings_that_take_them_up(tmp_path: Path, name: str) -> None:
-    root, folder = tmp_path / "vault", name.partition("/")[0]
-    (root / folder).mkdir(parents=True)
+def diary(root: Path, name: str, text: str = "a walk\n") -> None:
+    """Write two days under a name with a place for the day."""
     for day in (19, 20):
-        (root / name.format(day)).write_text("- a\n")
-    (notice,) = init(root, tmp_path / "state").notices
-    assert notice.startswith(f"2 notes in {folder} are named by day; ")
-    lines = notice.partition(", write ")[2].partition(" under ")[0].replace(" and ", "\n")
-    (root / ".tars/config.toml").write_text(f"[layout]\n{lines}\n")
-    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW) as memory:
+        path = root / name.format(day)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "after"),
+    [
+        ("Dziennik/2026-11-{}.md", "a walk\n", "## Log\n- HH:05 tea\n"),
+        ("journals/2026_11_{}.md", "- a walk\n\t- by the sea\n\t  id:: 1\n-\n", "- HH:05 tea\n"),
+        ("Daily/2026/11/2026-11-{}.md", "- a walk\n---\n", "## Log\n- HH:05 tea\n"),
+    ],
+)
+def test_today_goes_where_the_notes_of_days_are(tmp_path: Path, name: str, text: str, after: str) -> None:
+    root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    diary(root, name, text)
+    before = tree(root)
+    report = Memory.init(root, env=env, now=NOW)
+    assert report.notices[0].startswith("2 notes in ") and ".tars/config.toml says daily_f" in report.notices[0]
+    assert report.daily == name.format(21) and ".tars/config.toml" in report.created
+    assert before.items() <= tree(root).items()
+    with Memory(root, env=env, now=NOW) as memory:
         assert memory.log("tea").path == name.format(21)
-    (root / ".tars/config.toml").unlink()
-    for day in ("15", "16", "17"):  # one log in the wrong place is no reason to say no more
-        assert init(root, tmp_path / "state").notices
+    assert re.sub(r"\d\d:", "HH:", (root / name.format(21)).read_text()) == after
+    assert Memory.init(root, env=env, now=NOW).notices == [], "it is said once"
+
+
+def test_undo_takes_the_place_of_days_back_alone(tmp_path: Path) -> None:
+    root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    diary(root, "Journal/2026-11-{}.md")
+    Memory.init(root, env=env, now=NOW)
+    with Memory(root, env=env, now=NOW) as memory:
+        memory.undo()
+    assert not (root / ".tars/config.toml").exists() and (root / "Memory.md").exists()
+
+
+def test_a_no_leaves_the_place_of_days_and_the_next_init_asks_again(tmp_path: Path) -> None:
+    root, asked = tmp_path / "vault", list[str]()
+
+    def refuse(question: str) -> bool:
+        asked.append(question)
+        return False
+
+    diary(root, "Journal/2026-11-{}.md")
+    for _ in range(2):
+        report = Memory.init(root, refuse, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW)
+        assert report.notices[0].endswith(
+            'to put today\'s there, write daily_folder = "Journal" under [layout] in .tars/config.toml'
+        )
+    assert asked == ["2 notes in Journal are named by day. Shall today's go there, too?"] * 2
+    assert not (root / ".tars/config.toml").exists()
+
+
+def test_days_in_another_folder_count_until_as_many_are_in_their_place(tmp_path: Path) -> None:
+    root = tmp_path / "vault"
+    diary(root, "Journal/2026-11-{}.md")
+    for day in ("15", "16"):  # one log in the wrong place is no reason to say no more
+        assert init(root, tmp_path / "state", dry_run=True).notices
         (root / f"2026-11-{day}.md").write_text("- b\n")
-    assert init(root, tmp_path / "state").notices == [], "there are as many daily notes in their place"
+    assert init(root, tmp_path / "state").notices == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (".obsidian/daily-notes.json", '{"folder": "", "format": "YYYY-MM-DD"}'),
+        (".tars/config.toml", '[layout]\ndaily_folder = ""\n'),
+    ],
+)
+def test_a_place_of_days_that_the_person_set_stays(tmp_path: Path, path: str, text: str) -> None:
+    root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    diary(root, "Journal/2026-11-{}.md")
+    (root / path).parent.mkdir()
+    (root / path).write_text(text)
+    report = Memory.init(root, lambda _: pytest.fail("it asked"), env=env, now=NOW)
+    assert "to put today's there, write" in report.notices[0]
+    assert (root / path).read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -212,6 +276,6 @@ def test_today_is_named_where_the_vault_has_its_own_place_for_it(tmp_path: Path)
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / "Journal").mkdir()
     (tmp_path / "Journal" / "vendredi 20 novembre 2026.md").write_text("- une vente\n")
-    assert init(tmp_path, tmp_path.parent / "one").daily == ""
+    assert init(tmp_path, tmp_path.parent / "one").daily == "", "one note makes no diary"
     (tmp_path / ".obsidian/daily-notes.json").write_text('{"folder": "Journal", "format": "dddd D MMMM YYYY"}')
     assert init(tmp_path, tmp_path.parent / "two").daily == "Journal/samedi 21 novembre 2026.md"

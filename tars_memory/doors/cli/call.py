@@ -336,10 +336,10 @@ class Call:
     # --- how every writer asks and answers: it asks for a confirmation and about credentials at a terminal, then prints
     # ``path:line`` on stdout and notices on stderr
 
-    def confirmed(self, question: str) -> bool:
-        """Ask the person at the terminal; ``y`` or ``yes`` is a yes; Enter, Ctrl-C and Ctrl-D are a no."""
-        answers = {word: word in YES for word in (*YES, *NO)}
-        return self._answer(f"{question} [y/N]", answers.get, "y for yes, or n for no")
+    def confirmed(self, question: str, *, enter: bool = False) -> bool:
+        """Ask the person at the terminal; ``y`` or ``yes`` is a yes, Ctrl-C a no, Enter and Ctrl-D are ``enter``."""
+        answers = {word: word in YES for word in (*YES, *NO)} | {"": enter}
+        return self._answer(f"{question} [{'Y/n' if enter else 'y/N'}]", answers.get, "y for yes, or n for no")
 
     def chosen(self, question: str, count: int) -> list[int]:
         """Ask the person at the terminal to choose from a numbered list: by numbers, or ``a`` for all.

@@ -1,6 +1,7 @@
 """Commands that set up a vault (``init``), completion by Tab (``completion``) and git (``merge``, which git calls)."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import tars_memory
@@ -37,10 +38,12 @@ def init(
     path: str | None = word("[PATH]", "The folder; else --vault, TARS_MEMORY_DIR, or this one."),
     git: bool = flag("--git", "Let git merge the notes by entry; once in each clone."),
 ) -> int:
-    """Make a vault in PATH, or add what is missing to a vault you already have. Nothing that exists is changed.
+    """Make a vault in PATH, or add what is missing to a vault you already have. No note that exists is changed.
 
-    Prints the vault's folder. From then on the vault is found from inside its folder. If the embedding model can't
-    read the languages of your notes, init names one that can and asks at a terminal whether to use it.
+    Prints the vault's folder. From then on the vault is found from inside its folder. If notes named by day lie in a
+    folder that neither Obsidian's settings nor yours name, init asks at a terminal whether today's goes there, too, and
+    sets that in a script. If the embedding model can't read the languages of your notes, init names one that can and
+    asks at a terminal whether to use it.
 
     --git makes the folder a git repository if it is in none, adds what is missing to its .gitattributes, and tells this
     clone how to merge. tm undo takes the lines back; git config --remove-section merge.tars-memory forgets the rest.
@@ -48,8 +51,9 @@ def init(
     if path == "" or call.vault == "":
         raise UsageError("PATH is empty", "name the folder, or run init inside it without PATH")
     root = path or call.vault or call.env.get("TARS_MEMORY_DIR") or "."
+    ask = partial(call.confirmed, enter=True) if call.interactive and not call.dry_run else None
     made = tars_memory.Memory.init(
-        root, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
+        root, ask, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
     )
     call.notices(made.notices)  # git may refuse
     report = call.memory_at(made.root).merge_by_entry(program()) if git else None
