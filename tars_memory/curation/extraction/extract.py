@@ -71,9 +71,10 @@ def from_sources(
         return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
     opened_model = open_model(ctx.settings, model)
     run = Examiner(ctx, opened_model, keep, force=force, writer=capture)
-    if model is None and opened_model is None:
-        run.ctx.notices.append(BY_RULES)
-    return run.over(conversations(sources), progress)
+    done = run.over(conversations(sources), progress)
+    if model is None and opened_model is None and (done.sessions or not all(each.failed for each in done.skipped)):
+        done.notices.append(BY_RULES)  # of files that can't be read it explains nothing
+    return done
 
 
 def prompts_for(
