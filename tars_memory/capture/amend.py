@@ -150,7 +150,9 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
     said = [path for path in notes if not layout.is_review(path)]  # a line there only repeats what waits
     theirs = [named] if named is not None else _by_words(ctx, said, wanted)
     if not theirs:
-        raise NotFoundError(f"no entry {wanted!r}", "tars-memory list shows entries with their REF")
+        place = _place_named([*paths, *sessions, *others, *notes], wanted)
+        opens = f"tars-memory open {place} opens the note; " if place else ""
+        raise NotFoundError(f"no entry {wanted!r}", f"{opens}tars-memory list shows entries with their REF")
     if anywhere:
         return theirs
     place = f"{theirs[0].path}:{theirs[0].line}"
@@ -213,6 +215,16 @@ def _by_place(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
                 default=None,
             )
     return None
+
+
+def _place_named(paths: Sequence[str], target: str) -> str:
+    """Return the note that a target names by its path, else by its name, and the line that it names; empty for none."""
+    found = re.fullmatch(r"(?is)(.*?)(?:\.md)?(:[0-9]{1,9})?(?::.*)?", target)
+    name, number = (found[1].casefold(), found[2] or "") if found else ("", "")
+    stems = {path: path.removesuffix(".md").casefold() for path in paths}
+    by_name = (path for path, stem in stems.items() if stem.rpartition("/")[2] == name.rpartition("/")[2])
+    note = next((path for path, stem in stems.items() if stem == name), "") or next(by_name, "")
+    return note and note + number
 
 
 def comparable(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -90,6 +91,16 @@ def test_a_line_of_a_note_that_the_memory_does_not_edit_is_shown_and_nothing_els
         forget(bench.ctx(), "the hull")
     assert "tars-memory open Boat.md:2" in told.value.hint
     assert bench.get("Boat.md") == "# Boat\n- paint the hull\n"
+
+
+@pytest.mark.parametrize("name", ["House/Boat.md", "house/boat", "Boat", "Boat.md:1", "../Boat.md:3:some words"])
+def test_who_names_a_note_where_an_entry_belongs_hears_what_opens_it(bench, name):
+    bench.put("House/Boat.md", "# Boat\nIt has a blue hull.\n")
+    bench.put("House/Boats.md", "- a box\n")
+    with pytest.raises(NotFoundError) as told:
+        find(bench.ctx(), name, anywhere=True)
+    place = "House/Boat.md" + "".join(re.findall(r":\d", name))
+    assert told.value.hint.startswith(f"tars-memory open {place} opens the note; ")
 
 
 @pytest.mark.parametrize("note", ["Memory.md", "Boat.md"])
