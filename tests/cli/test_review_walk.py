@@ -172,6 +172,13 @@ def test_an_editor_that_leaves_no_text_decides_nothing(desk: Desk, script: str, 
 def test_without_an_editor_the_words_are_asked_for(desk: Desk) -> None:
     walk = desk.walk()
     walk.wait_for(ASK)
+    for key, prompt in (("e", "new words: "), ("s", "heading: ")):  # who wants to leave types a key here, too
+        walk.type(f"{key}\n")
+        walk.wait_for(prompt)
+        walk.type("q\n")
+        walk.wait_for("'q' is a key and no text: nothing is decided")
+        walk.wait_for(ASK)
+    assert set(desk.states()) == {"extracted"}
     walk.type("e\n")
     walk.wait_for("new words: ")
     walk.type("drinks oolong only\n")

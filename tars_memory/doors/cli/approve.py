@@ -292,7 +292,7 @@ class Walk:
         if is_for(answer.key, proposal):
             if answer.key == "e" and (words := self._edited(proposal)) is None:
                 return False
-            if answer.key == "s" and not (heading := _ask(self.call, "heading: ")):
+            if answer.key == "s" and not (heading := self._typed("heading: ")):
                 return False
         outcome = self.sitting.decide(proposal, answer, words=words, heading=heading)
         self.call.notices(outcome.notices)
@@ -315,11 +315,23 @@ class Walk:
             words = edited(self.call, proposal)
         except UsageError as error:
             _print(self.call, Text(f"{line(error.message)}; {line(error.hint)}", style="yellow"))
-            words = _ask(self.call, "new words: ") or ""
+            return self._typed("new words: ") or None
         if words.strip():
             return words
         _print(self.call, Text(NO_WORDS, style="yellow"))
         return None
+
+    def _typed(self, prompt: str) -> str:
+        """Return what the person types behind a prompt; empty for nothing or a single letter, which was meant as a key
+        of the walk: ``q`` here is no line of the memory.
+        """
+        typed = _ask(self.call, prompt) or ""
+        is_key = len(typed) == 1 and typed.isascii()
+        if not typed or is_key:
+            _print(
+                self.call, Text(f"{typed!r} is a key and no text: nothing is decided" if is_key else NO_WORDS, "yellow")
+            )
+        return "" if is_key else typed
 
     def _show(self, proposal: Proposal, count: str) -> None:
         """Print a proposal; ``count`` is its number of how many."""
