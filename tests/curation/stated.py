@@ -91,6 +91,26 @@ Moro em Lisboa. | me › lives in:: Lisboa
 Me chamo Rita. | me › is called:: Rita
 Trabalho como enfermeira. | me › works as:: enfermeira
 Moro sozinha. |
+Anna's birthday is on March 3. | Anna › birthday:: March 3
+Anna works for Dell as a designer. | Anna › works at:: Dell
+Our best friend Tom lives in Perth. | Tom › lives in:: Perth
+Java's birthday is on 23 May. |
+She lives in Cork. |
+Annas Geburtstag ist am 3. Mai. | Anna › birthday:: 3\\. Mai
+Der Geburtstag von Thomas ist am 3. Mai. | Thomas › birthday:: 3\\. Mai
+Meine Freundin Jana wohnt schon in Porto. | Jana › lives in:: Porto
+Mein Bruder Jonas arbeitet bei Bosch. | Jonas › works at:: Bosch
+L'anniversaire de Paul est le 12 juin. | Paul › birthday:: 12 juin
+Marc habite à Lille. | Marc › lives in:: Lille
+El cumpleaños de Carmen es el 3 de mayo. | Carmen › birthday:: 3 de mayo
+Mi hermano Pablo vive en Gijón. | Pablo › lives in:: Gijón
+Ella vive en Madrid. |
+Il compleanno di Carla è il 9 aprile. | Carla › birthday:: 9 aprile
+Mio fratello Luca vive a Genova. | Luca › lives in:: Genova
+Sannes verjaardag is op 3 mei. | Sanne › birthday:: 3 mei
+Mijn broer Daan werkt bij Philips. | Daan › works at:: Philips
+O aniversário da Ana é 3 de maio. | Ana › birthday:: 3 de maio
+A Ana mora em Lisboa. | Ana › lives in:: Lisboa
 Hi! Just so you know, I live in Halifax. | me › lives in:: Halifax
 I now live in New York. | me › lives in:: New York
 We live in St. Ives with our kids. | me › lives in:: St. Ives

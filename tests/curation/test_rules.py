@@ -100,6 +100,8 @@ def test_what_is_said_of_somebody_by_name_is_kept(said: str) -> None:
     [
         "She lives in Rome.",
         "Docker lives in Kubernetes.",
+        "Java's birthday is on 23 May 1995.",
+        "User lives in Cork.",
         "Git works for Windows.",
         "Anna lives in Rome, my boss says.",
         "Perhaps Anna lives in Rome.",

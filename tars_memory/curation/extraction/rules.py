@@ -510,8 +510,8 @@ class _UserTurn:
         return found
 
     def _divides(self, text: str, start: int, at: re.Match[str], end: int, day: date) -> bool:
-        """Whether a break divides a part of a sentence into two statements that each state a fact over time, which is
-        only read from a statement of its own.
+        """Whether a break divides a part of a sentence into two statements of which one states a fact over time, which
+        is only read from a statement of its own.
         """
         parts = (text[start : at.start()], text[at.end() : end].lstrip()) if start < at.start() < at.end() < end else ()
         dated = [with_absolute_dates(part, day, self.lang.code) for part in parts if _form(self.lang, part, day)]
@@ -582,7 +582,8 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
         # "She", "Die Katze" and "Morgen" name nobody
         if not person or (person in dated and person.split()[0].casefold() not in lang.words("words")):
             return table
-    return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
+    claim = stated(dated, day, (lang.code,))
+    return {"kind": "fact"} if claim and (claim.subject not in (ME, WE) or _names_me(plain, lang)) else None
 
 
 def _reference(lang: Language, plain: str, start: int = 0) -> re.Match[str] | None:
@@ -672,7 +673,10 @@ def stated(text: str, day: date, codes: Sequence[str] = LANGUAGES) -> Claim | No
                 return None
             who = groups.get("who")
             several = who is not None and _SINGULAR.isdisjoint((who.casefold(), first))
-            subject = groups.get("subject") or (WE if several else ME)
+            named = groups.get("subject") or groups.get("of") or ""
+            if named.partition(" ")[0].casefold() in language(code).words("words"):  # "She lives in Cork"
+                continue
+            subject = named or (WE if several else ME)
             return claim_of(subject, predicate, groups["object"].strip(" ,"), since)
     return None
 
