@@ -43,6 +43,10 @@ def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str
     [
         ("I live in Dublin and I work as a nurse.", ["I live in Dublin", "I work as a nurse"]),
         ("I live in Dublin and I have two cats.", ["I live in Dublin and I have two cats"]),
+        (
+            "I live in Cork, my manager is Fiona, and Anna's birthday is on March 3.",
+            ["I live in Cork", "My manager is Fiona", "Anna's birthday is on March 3"],
+        ),
         ("J'habite à Lyon et je travaille comme infirmière.", ["J'habite à Lyon", "Je travaille comme infirmière"]),
         ("Abito a Torino e lavoro come insegnante.", ["Abito a Torino", "Lavoro come insegnante"]),
         ("Moro em Recife e trabalho como professora.", ["Moro em Recife", "Trabalho como professora"]),
