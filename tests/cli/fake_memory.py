@@ -135,8 +135,8 @@ class FakeMemory:
         return self
 
     @classmethod
-    def init(cls, path: str, **options: Any) -> Any:
-        cls.asked.append(("init", (path,), options))
+    def init(cls, path: str, ask: Any = None, **options: Any) -> Any:
+        cls.asked.append(("init", (path,), {"ask": ask, **options}))
         created = ["Memory.md", "Procedural.md"]
         return SimpleNamespace(root=Path(path), created=created, layout="", daily="", notices=[])
 
