@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import ClosedOutput, LostOutput, Output, clean, line, to_json, wrap_line
 
 HOSTILE = (
@@ -134,3 +138,26 @@ def test_talk_on_a_terminal_breaks_between_words():
     assert all(len(each) <= 80 for each in told[:-1]) and told[-1] == f"  /a/path/{'x' * 90}"
     assert [each.strip() for each in told[:-1]] == ["tars-memory: " + "word " * 12 + "word", "word " * 6 + "word"]
     assert wrap_line("  short", 80) == ["  short"] and wrap_line("x" * 90, 80) == ["x" * 90]
+
+
+@pytest.mark.parametrize("name", ["tm", "tars-memory"])
+def test_hints_name_the_program_as_it_was_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TERM": "dumb"}
+    root.mkdir()
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(sys, "argv", [f"/usr/bin/{name}"])
+
+    def told(*words: str) -> str:
+        run(list(words), Call(env))
+        sys.stdout.flush()
+        said = capsys.readouterr()
+        return said.out + said.err
+
+    assert f"or make one: {name} init PATH" in told("show", "tea")
+    told("init")
+    assert f"\n  {name} list shows entries" in told("show", "tea")
+    assert f"{name} list shows them" in told("show") and f"for example: {name} log " in told("log", " ")
+    assert f"one: {name} help search\n" in told("--help")
+    assert "no entry 'run tars-memory list'" in told("show", "run tars-memory list"), "what was typed stays"

@@ -176,8 +176,9 @@ class Group(TyperGroup):
             texts = dict(self.listed())
             for name, example in EVERY_DAY.items():
                 formatter.write(f"  {name:<10}{texts[name]}\n{'':<12}{example}\n")
-        formatter.write(f"\n{PROGRAM} alone, on a terminal: search as you type")
-        formatter.write(f"\nAll commands and options: {PROGRAM} help all; one: {PROGRAM} help search\n")
+        name = ctx.command_path
+        formatter.write(f"\n{name} alone, on a terminal: search as you type")
+        formatter.write(f"\nAll commands and options: {name} help all; one: {name} help search\n")
 
 
 def load(name: str) -> Command:
@@ -280,6 +281,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
     """
     call = call or Call()
     name = program_name(sys.argv[0] if sys.argv else "")
+    call.out.called = name if name == "tm" else PROGRAM
     try:
         try:
             group = build()

@@ -261,7 +261,7 @@ class Walk:
                 unseen = [proposal for proposal in waiting if proposal.id not in self._seen]
                 queue = unseen[: max(0, most - len(self._seen))]
         left = self.review.waiting(limit=1, expired=self.expired)
-        _print(self.call, Text("\n" + self.sitting.summary(left)))
+        _print(self.call, Text("\n" + self.call.out.as_called(self.sitting.summary(left))))
         return 0
 
     def _answer(self, proposal: Proposal) -> str:

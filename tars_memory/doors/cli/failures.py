@@ -54,7 +54,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         return _say(call, message[:1].lower() + message[1:], hint, USAGE)
     more: dict[str, Any] = {"spooled": error.spooled} if kept and getattr(error, "spooled", None) else {}  # type: ignore[attr-defined]
     if isinstance(error, errors.TarsError):
-        hint = _joined(error.hint, *_mistyped(error, call))
+        hint = _joined(call.out.as_called(error.hint), *_mistyped(error, call))
         if isinstance(error, errors.AmbiguousError):
             more["candidates"] = list(error.candidates)
         if isinstance(error, errors.UnwritableError) and error.spooled and not kept:

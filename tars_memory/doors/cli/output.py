@@ -124,6 +124,7 @@ class Output:
     """The two streams of one command.
 
     Attributes:
+        called: the name that the person calls the program by.
         json: print data as one JSON object a line (indented on a terminal).
         quiet: print nothing on stdout and no messages on stderr; errors are still printed.
         root: the vault's real path, once a vault is open.
@@ -133,6 +134,7 @@ class Output:
     """
 
     def __init__(self, env: Mapping[str, str], stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
+        self.called = PROGRAM
         self.json = False
         self.quiet = False
         self.root = ""
@@ -261,7 +263,11 @@ class Output:
         if not self.quiet and text not in self._said:
             self._said.add(text)
             # A line break in a file's name begins no message.
-            self.say_always(f"{PROGRAM}: {line(errors.legible(text))}")
+            self.say_always(f"{PROGRAM}: {line(errors.legible(self.as_called(text)))}")
+
+    def as_called(self, text: str) -> str:
+        """Return a message in which commands begin with the name that the person calls the program by."""
+        return re.sub(rf"(?<![\w./-]){PROGRAM} (?=[a-z])", f"{self.called} ", text)
 
     def say_always(self, text: str, *, end: str = "\n") -> None:
         """Print something on stderr, even with ``--quiet``.

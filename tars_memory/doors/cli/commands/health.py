@@ -76,7 +76,8 @@ def status(call: Call, verbose: bool = flag("--verbose", "Show everything, not t
         call.notices(notice for notice in notices if not notice.startswith(in_rows))
         if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), state["vault"]["path"])):
             state["vault"] = {**state["vault"], "path": os.path.join("~", inside)}
-        show_rows(call.out, _summary(state, bars=encoded(call.out, BARS) == BARS), styles=("dim",))
+        rows = _summary(state, bars=encoded(call.out, BARS) == BARS)
+        show_rows(call.out, [(name, call.out.as_called(text)) for name, text in rows], styles=("dim",))
     return 0
 
 
@@ -221,7 +222,7 @@ def doctor(
                 message = call.out.path(path) + message[len(path) :]
             call.out.sentence(f"{fixed}{finding['kind']}: {message}")
             if finding["hint"] and not fixed:
-                call.out.sentence(f"  {clean(finding['hint'])}")
+                call.out.sentence(f"  {call.out.as_called(clean(finding['hint']))}")
         if not findings:
             call.out.say("all is well")
     return 1 if any(not finding["fixed"] for finding in findings) else 0
