@@ -189,6 +189,51 @@ def test_every_quote_is_verbatim_whatever_stands_around_it() -> None:
 
 def test_what_was_just_said_can_be_taken_back() -> None:
     assert kept("I live in Cork. Scratch that. I have a dog called Bramble.") == ["I have a dog called Bramble"]
+    assert kept("I work at Dell and I live in Rome. Just kidding.") == []
+    for doubt in ("I wish.", "In my dreams!", "lol jk", "Maybe.", "Haha."):
+        assert kept(f"I work at Dell. {doubt}") == []
+        assert kept(f"I work at Dell. It rains today. {doubt}") == ["I work at Dell"]
+    for said in ("Ich arbeite bei Bosch. Schön wär's.", "Trabajo en Ikea. Ojalá.", "Lavoro in Ikea. Magari."):
+        assert kept(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I speak without a mouth and hear without ears. What am I?",
+        "Ich habe einen Bart und zwei Hörner. Was bin ich?",
+        "Tengo dos gatos y soy vegana. ¿Quién soy?",
+        "J'ai deux chats. Qui suis-je ?",
+        "Ho due gatti. Chi sono?",
+        "Ik heb twee katten. Wat ben ik?",
+        "Tenho dois gatos. Quem sou eu?",
+    ],
+)
+def test_a_riddle_is_no_life(said: str) -> None:
+    assert kept(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I moved to src/utils and ran it.", "I work in utils.py.", "J'ai déménagé dans src/lib.", "Me mudé a src/lib."],
+)
+def test_a_folder_or_file_is_no_home(said: str) -> None:
+    assert kept(said) == []
+    assert kept("I moved to St. Louis.") == ["I moved to St. Louis"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "She was like, I live in Cork.",
+        "He goes, I live in Cork.",
+        "Und dann sie so, ich wohne in Ulm.",
+        "Nehmen wir an, ich habe zwei Kinder.",
+        "Gesetzt den Fall, ich wohne in Ulm.",
+    ],
+)
+def test_what_is_told_of_others_or_supposed_is_left_alone(said: str) -> None:
+    assert kept(said) == []
 
 
 @pytest.mark.parametrize(
@@ -392,6 +437,16 @@ def test_a_case_that_is_only_supposed_silences_its_turn_and_no_more(supposed: st
 )
 def test_who_is_to_imagine_to_be_somebody_plays(played: str) -> None:
     assert kept(played, "Fine.", "I live in Cork.") == []
+
+
+def test_who_cries_out_what_happened_plays_nothing() -> None:
+    for cried, said in (
+        ("Stell dir vor, was mir heute passiert ist!", "Ich wohne in Köln."),
+        ("Imagine what I saw today!", "I live in Cork."),
+        ("Stel je voor wat er gebeurd is!", "Ik woon in Gent."),
+    ):
+        assert kept(cried, "Fine.", said) == [said.rstrip(".")]
+    assert kept("Imagine who you are! A pirate.", "Arr.", "I live in Tortuga.") == []
 
 
 def test_a_denial_takes_back_the_last_value_and_joins_no_other_thing() -> None:

@@ -340,7 +340,7 @@ class _UserTurn:
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
         asks = any(sentence.asks for sentence in self.sentences)
-        acts = {each: act for each in self.sentences if (act := lang.pattern("plays").match(_plain(each)))}
+        acts = {each: act for each in self.sentences if (act := self._act(each))}
         self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
         self.plays = casts or len(acts) > len(self.supposes)
 
@@ -348,6 +348,15 @@ class _UserTurn:
         """Whether a sentence says how to answer, and no more."""
         said = _plain(sentence)[self._statement(sentence, [])[0] :].strip(_AROUND)
         return any(table.get("opens") and form.fullmatch(said) for form, table in self.lang.forms("rules"))
+
+    def _act(self, sentence: Sentence) -> re.Match[str] | None:
+        """Return what begins a role play or a case at the beginning of a sentence; None for none, and if the sentence
+        cries out what really happened ("Imagine what I saw today!").
+        """
+        plain = _plain(sentence)
+        act = self.lang.pattern("plays").match(plain)
+        asks = act and act["case"] and self.lang.pattern("questions").match(plain[act.end() :].lstrip(" ,"))
+        return None if act and asks and plain.endswith("!") and not self._casts(sentence, act) else act
 
     def _casts(self, sentence: Sentence, act: re.Match[str]) -> bool:
         """Whether a sentence that lets somebody imagine something says it of the one who answers, before it asks."""
@@ -366,13 +375,17 @@ class _UserTurn:
         lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
         talk = talk and not any(len(pattern.findall(self.plain)) >= most for most, pattern in _DOCUMENT)
-        unkept, skip = lang.pattern("unkept").search(self.plain) is not None, False
+        unkept, skip, last = lang.pattern("unkept").search(self.plain) is not None, False, ""
         for sentence in self.sentences:
             plain = _plain(sentence)
             if len(plain) > MOST_CHARACTERS:
                 continue
-            if back := lang.pattern("taken_back").match(plain):
-                found = found[:-1]
+            back = lang.pattern("taken_back").match(plain)
+            doubted = back or lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
+            if doubted and found and found[-1].quote.endswith(last):
+                found = [fact for fact in found if fact.quote != found[-1].quote]
+            last = " ".join(sentence.text.split())
+            if back:
                 rest = plain[back.end() :].lstrip(" ,;:.!–—-")
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
                     continue
