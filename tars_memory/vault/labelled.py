@@ -28,7 +28,7 @@ _MAX_DISTANCE = 200
 
 _EQUALS_SIGN = r"(?::=|=>|->|→|::?|==?|：|＝|>|(?:,|\r?\n)[ \t]{0,16}[\"']?value[\"']?[ \t]{0,2}:)"
 _IS_VERB = (
-    r"(?:is|was|are|to|ist|war|lautet|sind|est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
+    r"(?:is|was|are|to|ist|war|lautet|sind|(?:c['’])?est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
     r"|=|—|–|-)"
 )
 _GLUED = r"(?:は|是|为|為|는|은)[ \t]{0,3}"
@@ -128,8 +128,10 @@ def values(text: str) -> Iterator[Found]:
     yield from _announced(text, low)
     yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
     yield from _list_items(text, labelled)
+    if "/ " in text:
+        yield from _pairs(text, low)
     yield from _below_labels(text, low, strong)
-    if "\n" in text and any(map(low.__contains__, _COLUMN_STEMS)):
+    if "\n" in text and ("/ " in text or any(map(low.__contains__, _COLUMN_STEMS))):
         yield from _table_columns(text)
     yield from _numbers(text, low)
     yield from _seed_phrases(low)
@@ -152,8 +154,11 @@ def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
         strong: those of the words for a password that the text has.
     """
     wireless = any(map(low.__contains__, _NETWORKS))
+    for network in compiled(_NETWORK).finditer(low) if wireless else ():
+        if found := _mixed_nearby(text, network.end(), "password"):
+            yield found
     for rank, words in _WORDS:
-        for word in strong if rank == "strong" else words:
+        for word in strong if rank == "strong" else (*words, *_NETWORK_CODES) if rank == "weak" and wireless else words:
             at = low.find(word)
             value = -1
             while at >= 0:
@@ -163,11 +168,12 @@ def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
                     if near is None:
                         break
                     value = near.start()
-                if value - end < _MAX_DISTANCE and _is_label(low, at, end, word):
+                if value - end < _MAX_DISTANCE and _is_word(low, at, end, word):
                     shared = wireless and word in _KEYS and _is_of_network(low, at, end)
                     its_rank = "strong" if shared else _rank_at(rank, low, at)
-                    found = _labelled_value(text, low, at, end, its_rank, _kind(rank, word))
-                if found:
+                    if shared or word not in _NETWORK_CODES:
+                        found = _labelled_value(text, low, at, end, its_rank, _kind(rank, word))
+                if found and not _is_public(low, at, end):
                     yield found
                 at = low.find(word, max(found[1] if found else 0, at + 1))
 
@@ -235,23 +241,28 @@ _TOLD_BEFORE = (
 )
 
 
-_PUBLIC = ("pub", "public", "publishable", "foreign", "primary")
-"""Words before a label that make its value no secret."""
+_PUBLIC = r"(?:pub(?:lic|lish|bl)?|públic|foreign|foráne|étrangère|extern|primar|primár|primär|primair)[^\W\d_]{0,4}"
+_PUBLIC_BEFORE, _PUBLIC_BEHIND = rf"(?<![^\W_]){_PUBLIC}[ _-]?\Z", rf"[ _-]{_PUBLIC}\b"
 
 
 def _is_label(low: str, at: int, end: int, word: str) -> bool:
-    """Whether the word at this place is a label.
+    """Whether the word at this place is a label, and names nothing public."""
+    return _is_word(low, at, end, word) and not _is_public(low, at, end)
 
-    It must not name something public. Short labels must be words of their own, and not part of a host name.
-    """
-    before = low[max(0, at - 12) : at]
-    if before.rstrip(" _-").endswith(_PUBLIC):
-        return False
+
+def _is_word(low: str, at: int, end: int, word: str) -> bool:
+    """Whether a label is one at this place: short ones must be words of their own, and not part of a host name."""
     if word in table.SPOKEN or word in ("auth", "clé", "chave", "chiave", "sleutel"):
-        after = low[end : end + 1]
-        if before[-1:].isalnum() or after.isalpha() or (before[-1:] == "." and low[at - 2 : at - 1].isalnum()):
+        before, after = low[max(0, at - 2) : at], low[end : end + 1]
+        if before[-1:].isalnum() or after.isalpha() or (before[-1:] == "." and before[:1].isalnum()):
             return False
     return True
+
+
+def _is_public(low: str, at: int, end: int) -> bool:
+    """Whether a word before or behind a label makes its value no secret."""
+    before = compiled(_PUBLIC_BEFORE).search(low, max(0, at - 16), at)
+    return before is not None or compiled(_PUBLIC_BEHIND).match(low, end) is not None
 
 
 def _rank_at(rank: str, low: str, at: int) -> str:
@@ -272,8 +283,10 @@ def _is_of_network(low: str, at: int, end: int) -> bool:
     )
 
 
-_KEYS = ("key", "schlüssel", "clé", "chiave", "chave", "sleutel", "klucz", "キー", "密钥", "密鑰")
+_NETWORK_CODES = ("code", "código", "codigo", "codice", "kod")
+_KEYS = ("key", "schlüssel", "clé", "chiave", "chave", "sleutel", "klucz", "キー", "密钥", "密鑰", *_NETWORK_CODES)
 _NETWORKS = ("wifi", "wi-fi", "wlan", "wpa", "wpa2")
+_NETWORK = r"(?:wi-?fi|wlan)(?:[ \t]{0,2}[:：])?"
 _OF_NETWORK = r"(?:[ \t]+[^\W\d_]{1,5}){0,2}[ \t]+(?:wi-?fi|wlan)\b"
 
 
@@ -321,15 +334,16 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         if low[start:end] == "pass":  # a verb has an object: "pass it to", "pass the model in the body: "
             words = label["between"] or label["between2"] or label["between3"]
             by_itself = separator == "blank" or label["is"] == "to" or bool(words and not compiled(_OF).match(words))
-            high = compiled(r"\d{1,7}[ \t]+[^\W\d_]").match(text, label.end())  # of a mountain pass
-            by_itself = by_itself or high is not None
+            ticket = compiled(r"[^\W\d_][ ]\Z").search(low, max(0, start - 2), start)  # of a person, or of a mountain
+            of_it = rf"\w+[ \t]+[^\W\d_]|(?:{_NAMED})(?!\S)" if ticket else r"\d{1,7}[ \t]+[^\W\d_]"
+            by_itself = by_itself or compiled(of_it).match(text, label.end()) is not None
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
         if separator != "words" or rank == "weak":  # all read the same, or nothing that counts
             break
     found = _random_nearby(text, end, kind) if rank != "weak" else None
-    return found or (_mixed_nearby(text, end, kind) if rank == "strong" else None)
+    return found or (_mixed_nearby(text, end, kind) or _last_of_line(text, end, kind) if rank == "strong" else None)
 
 
 def _credential_span(text: str, label: re.Match[str], word: int, rank: str, separator: str) -> tuple[int, int] | None:
@@ -360,18 +374,38 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
         return None
     if label["link"] and re.fullmatch(_SLUG, judged):
         return None
-    further = label["tail"] or label["between"] or label["between2"] or label["between3"]
-    if judged.isdigit() and further and (label["tail"] or len(judged) < 8):  # the length of one, or its age
-        return None
     if re.fullmatch(_COUNTED, judged) and (len(judged) < 8 or compiled(r"[ \t]+[^\W\d_]").match(text, end)):
         return None
     if separator == "blank" and judged[0] == "(" and judged[-1] == ")":  # a remark
         judged = judged[1:-1]
     if not judged or not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
         return None
+    if _is_of_another(text, label, judged, word, end):
+        return None
     if end - start == _FIRST_READ and not whole:
         end = compiled(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
     return start, _wrapped_end(text, start, end)
+
+
+def _is_of_another(text: str, label: re.Match[str], judged: str, word: int, end: int) -> bool:
+    """Whether a value is a number or a name, and of another thing than the label's: its length, hash or manager.
+
+    Args:
+        text: the text.
+        label: match of the text between the label and its value.
+        judged: the value.
+        word: where the label begins.
+        end: of the value.
+    """
+    words = label["between"] or label["between2"] or label["between3"]
+    named = bool(words and not compiled(_OF).match(words))
+    if judged.isdigit():
+        return bool(label["tail"]) or (named and len(judged) < _LONG)
+    named = (
+        named or compiled(r"-?[^\W\d_]{3,}|.*_.*").fullmatch(label["tail"]) is not None or text.startswith("](", end)
+    )
+    named = named or compiled(_OF_LABEL).search(text, max(0, word - 24), word) is not None
+    return named and re.fullmatch(_NAMED, judged) is not None
 
 
 _PHRASE_ALONE = (
@@ -431,8 +465,8 @@ def _value_end(
         word and "&" in run and compiled(r"[?&][\w.\[\]%-]{0,40}$").search(text, max(0, word - 42), word)
     ):  # a parameter of an address
         cuts.append(compiled(r"&(?:amp;)?(?=[\w.\[\]%~-]{1,64}=)").search(run))
-    if text[start - 1 : start] == "[":  # the words of a link
-        cuts.append(compiled(r"\](?=\()").search(run))
+    if "](" in run:  # the words of a link
+        cuts.append(compiled(r"(?<=[^\[])\](?=\()").search(run) if "[" not in run else None)
     if "|" in run and text[text.rfind("\n", max(0, start - 1000), start) + 1 : start].lstrip().startswith("|"):
         cuts.append(compiled(r"(?<!\\)\|").search(run))
     ends = [cut.start() - (start if cut.string is text else 0) for cut in cuts if cut]
@@ -510,6 +544,35 @@ def _more_in_line(text: str, found: list[Found]) -> Iterator[Found]:
         yield from _unlabelled(text, first, start)
         last = text.find("\n", end, min(after, end + _LINE_REACH))
         yield from _unlabelled(text, end, last if last >= 0 else min(after, end + _LINE_REACH))
+
+
+def _pairs(text: str, low: str) -> Iterator[Found]:
+    """Yield the passwords behind the name of a user and a slash: ``login anna / hunter22``.
+
+    A word for a login is in the line, or the password has every kind of character.
+    """
+    for pair in compiled(_PAIR).finditer(text):
+        last = low.find("\n", pair.end(), pair.end() + _LINE_REACH)
+        line = low[_line_start(low, pair.start()) : last if last >= 0 else pair.end() + _LINE_REACH]
+        for start, end, kind in _password_of(text, pair):
+            mixed = re.fullmatch(rf"{_MIXED_SIGN}{{8,40}}", text[start:end]) and all(_classes(text[start:end]))
+            if mixed or compiled(_LOGIN).search(line):
+                yield start, end, kind
+
+
+def _password_of(text: str, pair: re.Match[str]) -> Iterator[Found]:
+    """Yield the password of a pair, if there is the name of a user before it."""
+    start = pair.end()
+    end, _ = _value_end(text, start)
+    judged = text[start:end][:_JUDGED_LENGTH]
+    named = compiled(_USER).search(text, max(0, pair.start() - 80), pair.start())
+    if named and not re.fullmatch(_NAMED, judged) and _is_listed(judged, "password", "words", 6):
+        yield start, end, "password"
+
+
+_PAIR = r"/[ \t](?<=[ \t]/[ \t])[ \t]{0,2}[\"'`*]{0,2}(?=[^\s\"'`*|])"
+_USER = r"(?:\A|[\s>|:：–—\"'`*])[\w.@-]{2,64}[\"'`*]{0,2}[ \t]{1,3}\Z"
+_LOGIN = rf"(?<![^\W\d_])(?:{table.LOGINS})s?(?![^\W\d_])"
 
 
 def _list_items(text: str, found: list[Found]) -> Iterator[Found]:
@@ -674,6 +737,7 @@ _ITEM = rf"[ \t>]{{0,16}}(?:[-*+]|\d{{1,3}}[.)])[ \t]{MARKS}([^\n]{{0,300}})[^\n
 
 
 _MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\d.-]{0,6}[A-Za-z]{0,2}|[A-Z]?[a-z]+[A-Z]{2,}\d{1,2}"
+_NAMED = rf"{_MODEL_NAME}|(?:[A-Z]?[a-z]+)+\d[a-z]{{0,2}}|[a-z]{{2,3}}-?\d{{1,4}}"
 """Names of standards, models and programs, such as ``RFC2898`` and ``PostgreSQL16``: without a label of their own they
 are not passwords.
 """
@@ -682,7 +746,7 @@ are not passwords.
 def _table_columns(text: str) -> Iterator[Found]:
     """Yield the values below a heading cell such as "password", in a table of markdown or exported by a program."""
     columns: dict[int, tuple[str, int]] = {}
-    width, delimiter, at = 0, "", 0
+    width, delimiter, head, at = 0, "", "", 0
     for row in text.split("\n"):
         start, at = at, at + len(row) + 1
         if row.lstrip(" \t>").startswith("|"):
@@ -690,12 +754,19 @@ def _table_columns(text: str) -> Iterator[Found]:
         cells = [*compiled(_CELLS[delimiter]).finditer(text, start, at - 1)] if delimiter and delimiter in row else []
         if not cells or abs(len(cells) - width) > 1:
             columns, width, delimiter = _named_columns(row)
+            head = row.lower()
             continue
         for column, (kind, digits) in columns.items():
             if column < len(cells):
                 value, first = _words_of_cell(cells[column], delimiter)
-                if _is_listed(value, kind, "equals", digits):
-                    yield first, first + len(value), kind
+                if kind == "login":
+                    for pair in compiled(_PAIR).finditer(text, *cells[column].span()):
+                        yield from _password_of(text, pair)
+                elif _is_listed(value, kind, "equals", digits):
+                    if kind != "code":
+                        yield first, first + len(value), kind
+                    elif compiled(_LOCK).search(head + row[:1000].lower()):
+                        yield first, first + len(value), "pin"
 
 
 def _cells_of_row(cells: list[re.Match[str]]) -> Iterator[Found]:
@@ -727,6 +798,8 @@ def _is_listed(value: str, kind: str, separator: str, digits: int = 0) -> bool:
     judged = value[:_JUDGED_LENGTH]
     if kind == "pin":
         return re.fullmatch(r"\d{3,8}", value) is not None
+    if kind == "code":
+        return re.fullmatch(_DIGITS, value.lower()) is not None
     if kind == "recovery code":
         return _is_code_alone(value)
     if not value or " " in value or _is_harmless(judged) or re.fullmatch(_MODEL_NAME, judged):
@@ -752,11 +825,12 @@ def _named_columns(row: str) -> tuple[dict[int, tuple[str, int]], int, str]:
     cells = [cell[0].removesuffix(delimiter).strip(marks) for cell in compiled(_CELLS[delimiter]).finditer(low)]
     if sum(map(bool, cells)) < 2 or (delimiter in ",;" and not all(map(compiled(r"[\w .-]*").fullmatch, cells))):
         return {}, 0, ""  # it may be a line of code
+    shared = ("code", _CODE_WORD), ("login", _LOGIN)  # what else is in the row or the cell decides
     # a mountain pass has a height, and tests that pass are counted
     columns = {
         column: (kind, _LONG if name == "pass" else 0)
         for column, name in enumerate(cells)
-        if (kind := _kind_of_name(name))
+        if (kind := _kind_of_name(name) or next((kind for kind, word in shared if compiled(word).fullmatch(name)), ""))
     }
     return (columns, len(cells), delimiter) if columns else ({}, 0, "")
 
@@ -768,7 +842,7 @@ def _kind_of_name(name: str) -> str:
         return "pin"
     if compiled("|".join(table.CODES)).fullmatch(name):
         return "recovery code"
-    if compiled(_AFTER_DOOR).search(name) or compiled(_CODE_OF_DOOR).fullmatch(name):
+    if compiled(_AFTER_LOCK).search(name) or compiled(_CODE_OF_LOCK).fullmatch(name):
         return "pin"
     for rank, words in _WORDS[:2]:
         for word in words:
@@ -1012,9 +1086,24 @@ def _mixed_nearby(text: str, end: int, kind: str) -> Found | None:
     return None
 
 
+def _last_of_line(text: str, end: int, kind: str) -> Found | None:
+    """Return the last word of a line if only names are between it and the label: ``password Gmail Rabbit2024``."""
+    names = compiled(_NAMES).match(text, end)
+    if names is None:
+        return None
+    start = names.end()
+    end, _ = _value_end(text, start)
+    judged = text[start:end]
+    told = compiled(_ENDS_LINE).match(text, end) and not re.fullmatch(_NAMED, judged[:_JUDGED_LENGTH])
+    return (start, end, kind) if told and _is_listed(judged, kind, "words", _JUDGED_LENGTH) else None
+
+
+_NAMES = r"(?:[ \t]+(?:(?=[^\s:=]{0,20}[A-Z])|(?=wi-?fi|wlan))[^\s:=|()]{2,20}){0,2}[ \t]+(?=\w)"
+_ENDS_LINE = r"[\"'`*_.!)]{0,4}(?:[ \t]*(?:\r?\n|\Z|\|)|\]\()"
+_MIXED_SIGN = r"[A-Za-z0-9!#$%&*+?@^~_-]"
 _MIXED = (
-    r"(?:[ \t]+[^\s\"'`=<>|/]{1,24}){0,4}?[ \t]+(?![@#])(?=\S*[!#$%&*+?@^~])([A-Za-z0-9!#$%&*+?@^~_-]{8,40})"
-    r"(?=[)\].,;]{0,2}(?:\s|\Z))"
+    rf"(?:[ \t]+[^\s\"'`=<>|/]{{1,24}}){{0,4}}?[ \t]+(?![@#])(?=\S*[!#$%&*+?@^~])({_MIXED_SIGN}{{8,40}})"
+    r"(?=[)\].,;]{0,2}(?:\s|\Z)|\]\()"
 )
 
 
@@ -1093,8 +1182,8 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _bank_accounts(text)
-    if digits >= 3:
-        yield from _door_codes(low)
+    if digits >= 4:
+        yield from _lock_codes(low)
     if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин|暗証").search(low):
         for match in compiled(_PIN).finditer(text):
             yield (*match.span("pin"), "pin")
@@ -1115,8 +1204,10 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
     rf"|(?<=3)(?:0[0-5]|[689]\d)\d(?!\d){_GAP}\d{{6}}{_GAP}\d{{4}})(?![\w]|[.,/-]\d)"
 )
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
-_OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del|de|du|di|da|do|per|pour|para|van)[ \t])"
+_OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del(?:la)?|de|du|di|da|do|per|pour|para|van)[ \t])"
 """What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
+_OF_LABEL = rf"{_OF}(?:[^\W\d_]{{1,5}}[ \t]){{0,2}}\Z"
+"""A label that another thing is of."""
 _REMARK_ENDS = rf"s?(?:\)|{_OF})"
 """The text behind a label in a remark on the word before it."""
 _NAME_ENDS = rf"(?:s|n|en)?(?:{_OF}[^\r\n:=.|]{{1,40}})?"
@@ -1139,33 +1230,50 @@ _PIN = (
     r"(?=[ \t]*[:=]|[ \t](?:is|ist|es|è|é|to)[ \t]))))?"
     r"[ \t]*(?:::?|[=：＝は|]|'s\b|[ \t](?:is|ist|war|was|lautet|est|est le|es|are|è|é|to)"
     r"|(?<=[CVcv][CVcv2])(?=[ \t]\d{3,4}\b)"
-    r"|(?-i:(?<=PIN)|(?<=PIN-Code)|(?<=PIN code))(?=[ \t](?!(?:19|20)\d\d[ \t]+\w)\d{4}\b)|(?<=[Kk])(?=[ \t]\d{8}\b))"
+    r"|(?:(?-i:(?<=PIN))|(?<=PIN-Code)|(?<=PIN code)|(?<=pincode))"
+    r"(?=[ \t](?!(?:19|20)\d\d[ \t]+\w)\d{4}\b)|(?<=[Kk])(?=[ \t]\d{8}\b))"
     r"[\"'`*]{0,2}[ \t]*[\"'`*]{0,2}(?P<pin>\d{3,8})(?!(?![\u3040-\u9fff])[\w-]|[.,]\d)(?(free)(?![ \t]+[^\W\d_]))"
 )
 
 
-def _door_codes(low: str) -> Iterator[Found]:
-    """Yield the codes of doors, alarms and other locks."""
-    if not any(map(low.__contains__, _CODE_STEMS)):
-        return
-    for word in compiled(_CODE_WORD).finditer(low):
-        opens = compiled(_AFTER_DOOR).search(low, max(0, word.start() - 32), word.end())
-        label = opens or compiled(_CODE_OF_DOOR).match(low, word.start())
+def _lock_codes(low: str) -> Iterator[Found]:
+    """Yield the codes of doors, cards, safes and other locks, by the words for both, or by a lock before a number."""
+    for word in compiled(_CODE_WORD).finditer(low) if any(map(low.__contains__, _LOCK_STEMS)) else ():
+        opens = compiled(_AFTER_LOCK).search(low, max(0, word.start() - 32), word.end())
+        label = opens or compiled(_CODE_OF_LOCK).match(low, word.start())
         code = label and compiled(_DIGITS_OF_CODE).match(low, label.end())
         if code:
             yield (*code.span("pin"), "pin")
+    for number in compiled(_NUMBER_ALONE).finditer(low):
+        line = _line_start(low, number.start())
+        lock = compiled(_LOCK_ALONE).search(low, max(line, number.start() - 40), number.start())
+        among = lock and compiled(_CODE_WORD).search(_line_above(low, compiled(MARKS).match(low, line).end()))  # type: ignore[union-attr]
+        if lock and (among or (lock["only"] and not re.fullmatch(_DATE, number["pin"]))):
+            yield (*number.span("pin"), "pin")
 
 
-_CODE_WORD = r"(?:c[oó]d(?:igo|ice|e)|kode?|код|コード|[码碼])s?"
-_AFTER_DOOR = rf"(?<![^\W\d_])(?:{table.DOORS})[^\W\d_]{{0,2}}[ \t-]{{0,2}}(?:key[ -]?pad[ ])?{_CODE_WORD}\Z|digicode\Z"
-_CODE_OF_DOOR = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:{table.DOORS})[^\W\d_]{{0,4}}"
+_CODE_WORD = (
+    r"(?:c[oó]d(?:igo|ice|e)|kode?|код|コード|[码碼]|[ck]ombina[^\W\d_]{2,8}|geheimzahl"
+    r"|(?<![^\W\d_])(?:pin(?:code)?|clave|senha))s?"
+)
+"""A word for what opens a lock."""
+_LOCK_STEMS = ("cod", "cód", "kod", "код", "コード", "码", "碼", "ombina", "geheimz", "pin", "clave", "senha")
+"""Every such word has one of these."""
+_LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS})"
+_AFTER_LOCK = rf"{_LOCK}[^\W\d_]{{0,2}}(?:[ \t-]{{0,2}}|:[ \t])(?:key[ -]?pad[ ])?{_CODE_WORD}\Z|digicode\Z"
+_CODE_OF_LOCK = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:[dl]['’])?{_LOCK}[^\W\d_]{{0,4}}"
+_LOCK_ALONE = rf"{_LOCK}[^\W\d_]{{0,2}}[\"'`*_]{{0,3}}[ \t]{{0,3}}\Z"
+_DIGITS = r"(?P<pin>[#*]?(?:\d{4,8}[#*a-f]?|\d{1,5}[a-f]\d{1,5}|\d{1,2}(?:[ .–-]\d{1,2}){2,3}))"
+"""A code that a lock takes: digits, with a key of letters or signs, or a combination of numbers."""
 _DIGITS_OF_CODE = (
-    r"[\"'`*_]{0,3}[ \t]{0,3}"
-    rf"(?:::?|[=：はが是|]|\b{_IS_VERB}\b|(?=#\d)|(?<=[ \t])(?=\d{{4,8}}#?[.,;)]?[ \t\r]*(?:\n|\Z)))"
-    r"[ \t]{0,3}[\"'`*]{0,3}[ \t]{0,3}(?P<pin>[#*]?(?:\d{3,8}[#*a-f]?|\d{1,5}[a-f]\d{1,5}))"
-    r"(?![\w-]|[.,:/]\d|[ \t]+[^\W\d_])"
+    rf"(?:{_OF}[^\r\n:=.|]{{1,30}}?|[ \t]+[^\W\d_]{{1,12}})??[\"'`*_]{{0,3}}[ \t]{{0,3}}"
+    rf"(?:::?|[=：はが是|]|\b{_IS_VERB}\b(?:[ \t]+(?:le|el|il)\b)?|(?=#\d)"
+    rf"|(?<=[ \t])(?={_DIGITS[8:-1]}[.,;)]?[ \t\r]*(?:\n|\Z)))"
+    rf"[ \t]{{0,3}}[\"'`*]{{0,3}}[ \t]{{0,3}}{_DIGITS}(?![\w-]|[.,:/]\d)"
 )
 """Digits behind the name of a code: behind a sign or a verb, or at the end of the line."""
+_NUMBER_ALONE = rf"[:=：|–→][ \t*_\"'`]{{0,6}}{_DIGITS}[\"'`*_]{{0,3}}[ \t]*(?=\||\r?\n|\Z)"
+_DATE = r"(?:19|20)\d\d|(?:[0-2]?\d|3[01])(?:.(?:[0-2]?\d|3[01])){2,3}"
 
 
 def _groups(number: str) -> list[str]:

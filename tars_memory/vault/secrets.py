@@ -714,14 +714,14 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 """Passwords at a known place in a command, a header, a QR code's text or a line of ``.pgpass``."""
 
 STRONG = (
-    "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord hasło haslo "
+    "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord wachtzin hasło haslo "
     "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호 "
     "adgangskode jelszó jelszava κωδικός סיסמה סיסמא पासवर्ड รหัสผ่าน "
     "kodeord passord lozinka лозинка geslo slaptažodis contrasenya парола гасло 口令"
 )
 """Words for a password; the value after one counts even if it is short."""
 
-SPOKEN = ("mot de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "mdp",
+SPOKEN = ("de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "mdp",
     "parola", "clave", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
 """Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
@@ -778,14 +778,27 @@ CODES = (
 )
 """Words for codes of which a person keeps a list; patterns, in lower case."""
 
-DOORS = (
-    r"doors?|gates?|garage|alarm|safe|(?:pad)?lock|lock(?:er|[ -]?box)|key[ -]?(?:pad|safe|box)|entry|"
-    r"(?:haus|wohnungs|garagen|büro|keller)?tür|tor|tresor|schloss|schlüssel(?:box|kasten|safe)|"
-    r"porte|portail|immeuble|alarme|coffre|cadenas|puerta|portal|alarma|garaje|caja fuerte|candado|"
-    r"port(?:a|one)|cancello|allarme|cassaforte|lucchetto|port[ãa]o|cofre|cadeado|(?:voor)?deur|poort|kluis|"
-    r"drzwi|bram|sejf|двер|домофон|сигнализаци|сейф|ворот|门禁|门锁|門鎖|保险箱|玄関|金庫"
+LOCKS = (
+    r"safe|(?:pad|[^\W\d_]{0,8} )?lock(?:[ -]?box)?|key[ -]?(?:pad|safe|box)|alarm\w{0,6}|"
+    r"tresor|(?:[^\W\d_]{3,12}|zahlen)schloss|schlüssel(?:box|kasten|safe)|coffre(?:-fort)?|cadenas|digicode|alarme|"
+    r"caja fuerte|candado|alarma|cassaforte|lucchetto|allarme|cofre|cadeado|kluis|[^\W\d_]{2,10}slot|sejf|kłódk|domofon|"
+    r"домофон|сигнализаци|сейф|门锁|門鎖|保险箱|金庫"
 )
-"""Words for what a code of digits opens; a pattern, in lower case."""
+"""Words for what has a code and no other number; a pattern, in lower case."""
+
+THINGS = (
+    r"(?:[^\W\d_]{0,8})(?:door|tür|deur)s?|gates?|gara[gjż]|locker|tor|schloss|porte|portail|immeuble|puerta|portal|"
+    r"port(?:a|one)|cancello|port[ãa]o|poort|drzwi|bram|двер|ворот|门禁|玄関|"
+    r"(?:[^\W\d_]{0,8})(?:card|karte)|carte|tarjeta|carta|cart[ãa]o|pas|kart|bancomat|cajero|secre[^\W\d_]{1,2}|segret[oa]|confidentiel|"
+    r"[^\W\d_]{0,10}(?:slot|phone|handy)|t[eé]l[eé]fon|m[óo]vil|telem[óo]vel|unlock"
+)
+"""Words for what a code of digits opens and that may have other numbers; a pattern, in lower case."""
+
+LOGINS = (
+    r"log-?[io]n|sign-?in|account|user(?:name)?|zugang|anmeldung|benutzer(?:name)?|konto|identifiants?|connexion|compte|"
+    r"accès|utilisateur|usu[aá]rio|acceso|cuenta|utente|accesso|conta|utilizador|acesso|inlog|gebruiker|toegang|dostęp|użytkownik"
+)
+"""Words before the name of a user and a password; a pattern, in lower case."""
 
 PHRASES = (
     r"(?:seed|recovery|secret|backup|mnemonic|wallet)[ -]?(?:phrase|words?|seed)|mnemonic|"

@@ -19,7 +19,7 @@ from tars_memory.errors import UsageError
 STEMS = (
     "pas|pw|psk|secret|contras|senha|kennwort|wachtwoord|haslo|losenord|salasana|heslo|auth|parol|palavra|key|token|"
     "credential|bearer|cod|cód|kod|kód|daten|geheim|clave|chiave|chave|sleutel|pin|puk|пин|cvv|cvc|curl|mysql|redis|login|"
-    "session|sessid|seed|mn|phrase|fras|wallet|backup|zin|woord|wifi:|://|:*:|"
+    "session|sessid|seed|mn|phrase|fras|wallet|backup|zin|woord|wifi|wi-fi|wlan|://|:*:|"
     "暗証|contrase|hasło|lösenord|şifre|парол|密码|密碼|パスワード|비밀번호|clé|schlüssel|klucz|キー|密钥|密鑰|totp|2fa|mdp|код|码|碼|コード|코드|"
     "lozink|лозинк|geslo|slapta|гасл|口令|رمز|jelsz|κωδικ|סיסמ|पासवर्ड|รหัส|khẩu|sandi|كلمة|logins|词|詞|フレ|ニー|니모|시드|сид|мнем"
 )
@@ -72,8 +72,12 @@ _LONG_RUN = f"[!-~]{{{MIN_SHAPED_LENGTH},}}"
 _SHAPE = (
     rf"[!-~]{{{MIN_SHAPED_LENGTH}}}|:\d{{3,5}}:[!-~]|(?<![^\W_])[a-z]{{2}}\d\d[^a-z0-9]{{0,3}}[a-z0-9]{{2,4}}[^a-z0-9]{{0,3}}[a-z0-9]{{4}}"
     r"|(?<![^\W_])[a-z]{3,8}(?:[^a-z]{1,16}[a-z]{3,8}){11}"
+    r"|[:=：|–→][ \t*_\"'`]{0,6}[#*]?\d{1,2}(?:\d\d|[ .–-]\d{1,2}[ .–-]\d)"
+    r"|ombina|[ \t]/[ \t]{1,3}(?=[!-~]{0,40}\d)[!-~]{6}"
 )
-"""A long run without blanks, a line of ``.pgpass``, the start of a bank account number, or words in a row."""
+"""A long run without blanks, a line of ``.pgpass``, the start of a bank account number, words in a row, a number behind
+a sign, which may open a lock, or a word with a digit behind a slash, which may be a password behind the name of a user.
+"""
 
 
 # -- input that is not text

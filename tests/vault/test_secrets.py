@@ -312,9 +312,9 @@ def test_a_word_that_is_a_credential_in_one_line_stays_in_another() -> None:
 
 
 def test_of_equal_lines_the_masked_one_counts() -> None:
-    line = "anna / Kx9#mmQ2 are the credentials"
+    line = "anna – Kx9#mmQ2 are the credentials"
     text = f"- {line}\n- {line}\n"
-    assert veil(text) == f"- {line}\n- anna / (masked password) are the credentials\n"
+    assert veil(text) == f"- {line}\n- anna – (masked password) are the credentials\n"
     assert "Kx9#" not in Taken().add(taken(text)).hide(line)
 
 
@@ -759,6 +759,118 @@ def test_a_cell_of_a_table_may_have_an_escaped_mark_of_a_cell(text: str) -> None
 )
 def test_what_is_no_password_in_the_place_of_one_stays(text: str) -> None:
     assert mask(text) == text
+
+
+OPENED = (
+    "Clave de la tarjeta: 4718",
+    "Code de la carte bleue : 4718",
+    "Código secreto: 4718",
+    "PIN bancomat 4718",
+    "Pincode 4718",
+    "Safe combination: 32-17-04",
+    "La combinazione del lucchetto è 32-17-04",
+    "Caja fuerte: 8306",
+    "- **Kluis**: 8306",
+    "Door code for the flat is 8823#",
+    "Le code de l'immeuble est le 8823",
+    "Gate: code 8823",
+    "The alarm code is 8823 since May",
+    "| Place | Code | Since |\n|---|---|---|\n| Garage | 4821 | 2019 |\n",
+    "| Tür | Code |\n|---|---|\n| vorne | 4821 |\n",
+    "## Codes\n\n- Front door: 4821\n",
+)
+
+
+@pytest.mark.parametrize("text", OPENED)
+def test_a_number_beside_what_it_opens_is_a_code(text: str) -> None:
+    code = re.search(r"\d[\d#-]{3,}(?!\d* \|\n\Z| May)" if "Since" in text else r"\d[\d#-]{3,}", text)
+    assert code is not None
+    kind = "password" if text.startswith("Clave") else "pin"
+    assert mask(text) == text.replace(code[0], f"(masked {kind})")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "entry code: 404",
+        "Safe: 2019",
+        "Safe: 12-10-25",
+        "Tresor: gekauft 2019",
+        "Alarm: 07:30",
+        "Gate 4821 at Heathrow, garage: 4821 bricks",
+        "| Error | Code |\n|---|---|\n| not found | 4040 |\n",
+        "Combination: 3-4-3 with two strikers",
+    ],
+)
+def test_a_number_that_opens_nothing_stays(text: str) -> None:
+    assert mask(text) == text
+
+
+PAIRED = (
+    "login anna / {}",
+    "- Zugang NAS: a.meier / {}",
+    "anna@mail.example / {} (login for Spotify)",
+    "| site | login |\n|---|---|\n| nas | anna / {} |\n",
+    "| Dienst | Zugang |\n|---|---|\n| Bank | anna / {} |\n",
+)
+
+
+@pytest.mark.parametrize("value", ["hunter22", "Quark&Honig3"])
+@pytest.mark.parametrize("text", PAIRED)
+def test_a_password_may_be_behind_the_name_of_its_user(text: str, value: str) -> None:
+    assert mask(text.format(value)) == text.format("(masked password)")
+
+
+def test_a_pair_without_a_word_for_a_login_has_a_password_of_all_kinds_of_characters() -> None:
+    assert mask("- Router: anna / Quark&Honig3") == "- Router: anna / (masked password)"
+    for text in (
+        "login / logout",
+        "Login with Google / Apple2",
+        "FR1187 / KL1704",
+        "| site | login |\n|---|---|\n| nas | anna77 |\n",
+    ):
+        assert mask(text) == text
+
+
+NETWORK = ("Code wifi : {}", "Wificode: {}", "Código wifi: {}", "Wi-Fi code: {}", "Clave wifi {}")
+NAMED_FIRST = (
+    *("Password Gmail {}", "Senha Gmail {}.", "mdp Spotify {}", "Anna's laptop password {}", "Palavra-passe {}"),
+    *("[password {}](https://x.example/login)", "- [mot de passe {}](https://x.example) of the NAS"),
+)
+
+
+@pytest.mark.parametrize("text", [*NETWORK, *NAMED_FIRST])
+def test_a_password_may_end_a_line_or_a_link_behind_names(text: str) -> None:
+    for value in ("Rabbit2024", "papillon77"):
+        assert re.sub(r"\(masked (?:password|key)\)", "*", mask(text.format(value))) == text.format("*")
+
+
+def test_a_network_has_a_password_of_all_kinds_of_characters() -> None:
+    assert mask("- Wifi guests: Sun!flower42") == "- Wifi guests: (masked password)"
+    assert mask("Wifi: FritzBox7590") == "Wifi: FritzBox7590"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ski pass: Tirol2026 adult",
+        "Boarding pass: LH2034",
+        "Password hash: argon2id, password manager: KeePass2",
+        "Gestor de contraseñas: KeePass2",
+        "Hash della password: argon2id",
+        "Passwort-Manager: Bitwarden2",
+        "Clave primaria: id_pedido2",
+        "Clé publique : ed25519x",
+        "[Password Manager2](https://x.example)",
+    ],
+)
+def test_what_another_thing_has_for_a_value_stays(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_a_quoted_passphrase_has_its_own_word_in_every_language() -> None:
+    for text in ("ma phrase de passe est « {} » depuis mai", 'mijn wachtzin is "{}" sinds mei'):
+        assert mask(text.format("cheval pile agrafe")) == text.format("(masked password)")
 
 
 CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321")
