@@ -125,6 +125,12 @@ def test_how_a_path_is_printed(stood: Stood) -> None:
     assert gone.stdout == f"{stood.root}/Memory.md\n", "a folder that was removed"
 
 
+@pytest.mark.parametrize("call", ["sources add talks", "sources remove talks", "doctor --adopt old"])
+def test_a_name_in_a_folder_that_was_removed_is_no_bug(stood: Stood, call: str) -> None:
+    gone = stood.shell(f"mkdir gone && cd gone && rmdir ../gone && tm {call}", stood.root)
+    assert gone.returncode == 2 and "the current folder was removed" in gone.stderr
+
+
 def test_a_vault_with_a_line_break_in_its_name_is_printed_as_a_shell_takes_it(stood: Stood) -> None:
     odd = stood.base / "a vault's\nname"
     stood.root.rename(odd)

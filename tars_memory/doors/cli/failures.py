@@ -14,6 +14,7 @@ import typer
 
 from tars_memory import __version__, errors, vault
 from tars_memory.disk import Places
+from tars_memory.doors.cli import output
 from tars_memory.doors.cli.call import Call, Typed, read_stdin
 from tars_memory.doors.cli.output import PROGRAM, clean, line, masked, masked_value, to_json
 from tars_memory.settings import AUTHOR, PROJECT, Settings, here
@@ -72,6 +73,8 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
             UNWRITABLE,
             more,
         )
+    if isinstance(error, FileNotFoundError) and error.filename is None and not output.here():
+        return _say(call, "the current folder was removed", _joined("go to another folder", kept), USAGE, more)
     message, hint = _bug(error, call)
     return _say(call, message, _joined(hint, kept), BUG, more)
 
@@ -142,7 +145,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             item = spool(memory.workspace.ensure_state() / "spool").put(typed.command, record | project, typed.item)
         except Exception:  # no vault can be opened: record which one was asked for, to find it later
             named = call.vault or call.env.get("TARS_MEMORY_DIR")
-            asked = os.path.abspath(os.path.expanduser(named)) if named else None
+            asked = os.path.normpath(here() / os.path.expanduser(named)) if named else None
             record |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             record |= {"asked_folder": str(here())}
             item = spool(Places.of(call.env).state / "spool").put(typed.command, record, typed.item)
