@@ -147,6 +147,7 @@ class Pool:
         coverage: share of the best chunks by words that have a vector; 0 if nothing was compared by meaning.
         blank: paths of the empty notes of which the query is a name.
         related: the terms that no note contains, but another form of their word.
+        doubtful: those of them whose forms may well be other words.
         usual: returns how near the chunks of the vault usually are to the query, not counting the chunk with that id.
     """
 
@@ -164,6 +165,7 @@ class Pool:
         self.coverage = 1.0
         self.blank: Sequence[str] = ()
         self.related: Collection[str] = ()
+        self.doubtful: Collection[str] = ()
         self.usual: Callable[[int], float] = lambda _: 0.0
 
     @property
@@ -245,6 +247,7 @@ def gather(
     pool.nearest, pool.known, pool.strange = nearest, known, strange
     pool.blank = [path for path in named.blank if not any(map(excluded.holds, names_of(path, "", ())))]
     pool.coverage, pool.related = coverage, query.relatives.keys()
+    pool.doubtful = [root for root, forms in query.relatives.items() if weights.is_doubtful(root, forms)]
     pool.usual = lru_cache(1)(partial(_usual_nearness, reader, vector, asked, scale))
     return pool
 

@@ -23,7 +23,7 @@ from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
@@ -241,6 +241,9 @@ of 40 words and one text is 0.36."""
 SCRIPT_OF = 10
 """Number of the best chunks by which the script of the answers is judged."""
 FLOOR_WITHOUT_WORDS = 0.50
+UNHELD = 0.50
+"""How much a term of the query counts that no note contains: it may be what is asked for, or a word that only asks
+(``waar gingen we``), which notes seldom contain either."""
 HELD_WORTH = 0.50
 """For a model that gives no word vectors: the floor of the cosine plus HELD_WORTH times the share of the query's idf
 that the chunk contains."""
@@ -301,7 +304,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
     if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
-    shares = {chunk: _share(terms, pool) / total for chunk, terms in held.items()}
+    shares = _shares(held, pool)
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
@@ -321,11 +324,21 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)
 
 
-def _share(terms: Collection[str], pool: Pool) -> float:
-    """Return the summed idf of the terms that a chunk contains. Another form of a word counts beside another term:
-    alone it may be another word (``chain`` for ``chainsaw``).
+def _shares(held: Mapping[int, set[str]], pool: Pool) -> dict[int, float]:
+    """Return by chunk the share of the query that it contains.
+
+    The rarest terms decide: each counts by a power of its idf, the square in a large vault; the smaller a vault is, the
+    less it says which words are common. A term that no note contains counts as :data:`UNHELD`. What a text contains by
+    chance doesn't count, nor does a doubtful form of a word alone (``chain`` for ``chainsaw``).
     """
-    return fsum(pool.idfs[term] for term in terms if len(terms) > 1 or term not in pool.related)
+    unheld, power = weights.idf(max(pool.rows, 1), 0), 2 * _smallness(pool)
+    worth = {term: value**power * (UNHELD if value >= unheld else 1.0) for term, value in pool.idfs.items()}
+    total = fsum(worth.values())
+    found: dict[int, float] = {}
+    for chunk, terms in held.items():
+        kept = terms if len(terms) > 1 else terms.difference(pool.doubtful)
+        found[chunk] = fsum(worth[term] for term in kept if not is_insignificant(term)) / total
+    return found
 
 
 def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]]) -> bool:

@@ -258,6 +258,9 @@ SHARE_SHARED = 0.55
 """A word is taken for a form of another one if they share at least this many letters at their beginnings (the second
 number if neither of them is the beginning of the other, as ``bridle`` and ``bridge``), and this share of the letters of
 the longer one. Measured in nine languages (docs/development/ranking.md)."""
+SHARE_ALONE = 0.65
+"""``SHARE_SHARED`` from which on a form counts for a question of which a chunk contains no other word: ``wakacje`` for
+``wakacjach``, not ``chain`` for ``chainsaw``."""
 RELATIVES = 8
 """Maximum number of forms of a word that are searched, those that share the largest part first."""
 _UNSTEMMED = ("", "e", "s", "ing")
@@ -273,13 +276,23 @@ def relatives_of(root: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
     """Return the stems of the vocabulary that are probably forms of the same word, the most similar first."""
     found: list[tuple[float, str]] = []
     for other in vocabulary:
-        longest, shortest = max(len(root), len(other)), min(len(root), len(other))
-        letters = zip(root, other, strict=False)
-        shared = next((i for i, (a, b) in enumerate(letters) if a != b), shortest)
-        least = LETTERS_SHARED if shared == shortest else BOTH_END
-        if shared >= max(least, SHARE_SHARED * longest) and worded(other):
-            found.append((-shared / longest, other))
+        shared, part = _shared(root, other)
+        least = LETTERS_SHARED if shared == min(len(root), len(other)) else BOTH_END
+        if shared >= least and part >= SHARE_SHARED and worded(other):
+            found.append((-part, other))
     return tuple(other for _, other in sorted(found))
+
+
+def is_doubtful(root: str, forms: Iterable[str]) -> bool:
+    """Whether forms that notes contain instead of a word may well be another word."""
+    return all(_shared(root, other)[1] < SHARE_ALONE for other in forms)
+
+
+def _shared(root: str, other: str) -> tuple[int, float]:
+    """Return the number of letters that two words share at their beginnings, and that as a share of the longer one."""
+    letters = zip(root, other, strict=False)
+    shared = next((i for i, (a, b) in enumerate(letters) if a != b), min(len(root), len(other)))
+    return shared, shared / max(len(root), len(other))
 
 
 def worded(root: str) -> str:
