@@ -96,6 +96,10 @@ _AMENDS = (
 """A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
 ``no Netflix`` is something else.
 """
+_MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
+"""The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
+_SMALL = r"\W*{}\s*[,;:…–—-]\s*([^\W\d_]+)\W*"
+"""A denial with nothing but one word: ``no, vegan``."""
 _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)\w{0,2}\s+\w+(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but somebody of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is "my" of
 ``kinds``.
@@ -266,9 +270,12 @@ def _amends(sentence: Sentence, *, behind: bool) -> bool:
     who was meant; or right behind it, when it ended.
     """
     plain = _plain(sentence)
-    forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS)]
-    forms.append(("feedback", "repairs", _MEANS.replace("%s", alternatives_of_all("kinds", "mine"))))
+    means = _MEANS.replace("%s", alternatives_of_all("kinds", "mine"))
+    forms = [("feedback", "denies", _AMENDS), *(("feedback", "repairs", form) for form in (_AMENDS, _MEANT, means))]
     if behind and len(_WORD.findall(plain)) <= FEW_WORDS and not sentence.asks:
+        small = phrase_pattern("feedback", "denies", _SMALL).fullmatch(plain)
+        if small and small[1].casefold() not in common_words():  # "no, thanks"
+            return True
         forms += [("ends", "ahead", _ENDED[0]), ("ends", "past", _ENDED[1])]
     return any(phrase_pattern(*form).fullmatch(plain) for form in forms)
 
