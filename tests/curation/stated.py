@@ -96,6 +96,8 @@ Anna works for Dell as a designer. | Anna › works at:: Dell
 Our best friend Tom lives in Perth. | Tom › lives in:: Perth
 Java's birthday is on 23 May. |
 She lives in Cork. |
+I got married to Docker. |
+My boss is Claude Martin. | me › boss:: Claude Martin
 Annas Geburtstag ist am 3. Mai. | Anna › birthday:: 3\\. Mai
 Der Geburtstag von Thomas ist am 3. Mai. | Thomas › birthday:: 3\\. Mai
 Meine Freundin Jana wohnt schon in Porto. | Jana › lives in:: Porto

@@ -225,11 +225,30 @@ def test_a_folder_or_file_is_no_home(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "I have a parent class and a child class.",
+        "I have 3 children elements in the div.",
+        "Tengo un componente hijo.",
+        "J'ai un composant enfant.",
+        "J'ai deux classes filles.",
+        "Ho una classe padre.",
+        "Tenho um componente filho.",
+        "My birthday is 1990-01-01 in the form.",
+    ],
+)
+def test_relatives_in_a_program_are_none(said: str) -> None:
+    assert kept(said) == []
+    assert kept("I have two children and a dog.") == ["I have two children and a dog"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "She was like, I live in Cork.",
         "He goes, I live in Cork.",
         "Und dann sie so, ich wohne in Ulm.",
         "Nehmen wir an, ich habe zwei Kinder.",
         "Gesetzt den Fall, ich wohne in Ulm.",
+        "I love meetings /s",
         "For the sake of argument, I'm single and I have no kids.",
     ],
 )
