@@ -327,6 +327,19 @@ def test_what_would_go_is_told_and_nothing_is_touched(tmp_path: Path) -> None:
     assert {each: each.read_bytes() for each in (tmp_path / "vault").rglob("*.md")} == before
 
 
+def test_other_lines_share_words_and_not_fields_however_their_letters_are_typed(tmp_path: Path) -> None:
+    approved(tmp_path)
+    note = tmp_path / "vault/2026-11-20.md"
+    note.write_text(
+        "## Log\n- 10:00 Béla öffnet [until:: 2027-01-01]\n- 11:00 Jan skis [until:: 2027-01-01]\n"
+        "- 12:00 bela offnet at noon\n- 13:00 Bela öffnet\n"
+    )
+    with at(tmp_path, "2026-11-28T10:00", dry_run=True) as memory:
+        receipt = memory.forget("Béla öffnet [until:: 2027-01-01]")
+    told = [each.partition(", which")[0] for each in receipt.notices if "2026-11-20.md:" in each]
+    assert told == ["the same words are in 2026-11-20.md:5", "words of it are in 2026-11-20.md:4"]
+
+
 def test_copies_in_notes_that_only_the_person_changes_are_told(opened: Open, tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     (vault / "projects/x").mkdir(parents=True)

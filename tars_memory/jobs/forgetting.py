@@ -21,6 +21,7 @@ from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, comparable, matching_entries
 from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
+from tars_memory.language.words import fold
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, playbooks, sessions
 from tars_memory.vault.change import Change, locate
@@ -201,24 +202,26 @@ class Copies:
     def related(self) -> list[tuple[Entry, bool]]:
         """Return other entries that contain the statement (True) or two long words of it in a row (False).
 
-        Entries that contain the whole statement come first.
+        Entries that contain the whole statement come first. Accents and umlauts don't matter, as in a search; fields
+        and tags, which many lines share, are no words of a statement.
         """
-        sentences = self.sentences()
-        texts = [words for text in self.texts for words in wordings(text)]
-        pairs = [pair for words in texts for pair in pairwise(words) if min(map(len, pair)) >= LONG]
+        sentences = [[*map(fold, words)] for words in self.sentences()]
+        said = [_said(text) for text in self.texts]
+        pairs = [pair for words in said for pair in pairwise(words) if min(map(len, pair)) >= LONG]
         found: list[tuple[Entry, bool]] = []
         for path, note in self._notes.items():
-            text = folded(note.data.decode("utf-8", "replace"))
-            similar = any(one in text and other in text for one, other in pairs)
-            if self._ctx.layout.is_review(path) or not (similar or self._may_hold(note.data)):
+            text = fold(folded(note.data.decode("utf-8", "replace")))
+            if self._ctx.layout.is_review(path) or not any(
+                all(word in text for word in words) for words in (*sentences, *pairs)
+            ):
                 continue
             session = self._ctx.layout.is_session(path)
             for entry in note.entries:
                 if entry.depth or self.holds(entry):
                     continue
-                if mentions(entry.text, sentences):
+                if mentions(fold(entry.text), sentences):
                     found += [] if session else [(entry, True)]
-                elif any(pair in pairs for pair in pairwise(units(entry.text))):
+                elif any(pair in pairs for pair in pairwise(_said(entry.text))):
                     found.append((entry, False))
         return sorted(found, key=lambda related: not related[1])
 
@@ -371,6 +374,11 @@ def _remove_lines(changes: Changes, start_line: int, end_line: int) -> None:
     """Remove the lines from ``start_line`` to ``end_line`` of a note."""
     lines = Document(changes.data).lines
     changes.make([Splice(lines[start_line - 1].start, lines[end_line - 1].next, b"")])
+
+
+def _said(text: str) -> list[str]:
+    """Return the words of an entry without its fields, tags, accents and umlauts."""
+    return [fold(word) for words in wordings(text)[-1:] for word in words]
 
 
 def _linked_ids(entry: Entry) -> Iterator[str]:
