@@ -195,6 +195,25 @@ class TestPurge:
         place.store().undo([entry.txn for entry in place.store().history()][2])
         assert place.get("a.md") == b"# A\n- one\n- three\n"
 
+    def test_the_other_lines_of_a_write_can_still_be_undone(self, place: Place) -> None:
+        place.put("a.md", b"# A\n- old\n")
+        place.write("a.md", add(b"- one\n- secret tea\n  - with Anna\n- two\n"))
+        place.write("a.md", swap(b"- secret tea\n  - with Anna\n- two\n", b""))
+        place.store().undo()
+        place.write("a.md", swap(b"- secret tea\n  - with Anna\n", b""))
+        assert place.store().purge(["secret tea"]) == 4
+        assert not [word for word in (b"secret", b"Anna") if word in only_file(place).read_bytes()]
+        entries = list(place.store().history())
+        assert [(entry.purged, entry.before, entry.after) for entry in entries] == [
+            (True, "", ""),
+            (False, "", "- two\n"),
+            (False, "- two\n", ""),
+            (False, "", "- one\n- two\n"),
+        ]
+        assert lost_lines(place.store().journal, place.root) == []
+        place.store().undo(entries[-1].txn)
+        assert place.get("a.md") == b"# A\n- old\n"
+
     def test_part_of_other_words_is_not_meant(self, place: Place) -> None:
         place.put("a.md", b"")
         place.write("a.md", add(b"- coffee instead of green tea\n"))

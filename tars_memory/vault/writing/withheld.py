@@ -296,6 +296,7 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
     """Remove texts from every record that holds one; a write of such a text can't be undone any more.
 
     A write beside such a text only loses that landmark: its own lines are still known as written, edited or approved.
+    So are the other lines of a write that added or removed several.
 
     The newest file is rewritten last, so that the journal shows the removal of an entry until all older files are done.
 
@@ -322,7 +323,9 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
 
 
 def _purged(record: Record, texts: Sequence[str]) -> Record:
-    """Return a record without the forgotten texts: without its landmarks that hold one, else without all its words."""
+    """Return a record without the forgotten texts: without its landmarks that hold one, else without the lines that it
+    added or removed and that hold one, else without all its words.
+    """
 
     def holds(changed: Record) -> bool:
         return any(_record_holds(record | changed, text) for text in texts)
@@ -333,8 +336,30 @@ def _purged(record: Record, texts: Sequence[str]) -> Record:
     ]
     if not holds({"spans": spans}):
         return record | {"spans": spans}
+    # what "forget" removed is not brought back in part
+    cut = [_without_lines(span, texts) for span in spans] if record.get("command") != "forget" else []
+    if record["op"] in ("append", "edit") and any(span[1] or span[2] for span in cut) and not holds({"spans": cut}):
+        return record | {"spans": cut, "old": None, "new": None}  # no note is as it was before and after the rest
     head = {key: record[key] for key in _KEPT_KEYS if key in record} | {"purged": True, "spans": []}
     return head | {"file": _neutral_path(str(head.get("file", "")), texts)} if "file" in head else head
+
+
+def _without_lines(span: list[Any], texts: Sequence[str]) -> list[Any]:
+    """Return a span that only adds or only removes lines without those that hold a forgotten text, and those within
+    them; any other span as it is.
+    """
+    start, before, after, *marks = span
+    if before and after:
+        return span
+    kept, within = [], -1
+    for line in re.findall(r"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+\Z", before or after):
+        indent = len(line) - len(line.lstrip(" \t"))
+        if within < 0 or (line.strip() and indent <= within):
+            holds = any(_record_holds({"spans": [[start, line, ""]]}, text) for text in texts)
+            within = indent if holds else -1
+        if within < 0:
+            kept.append(line)
+    return [start, "".join(kept) if before else "", "".join(kept) if after else "", *marks]
 
 
 def _neutral_path(path: str, texts: Sequence[str]) -> str:
