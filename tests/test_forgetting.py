@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, PartialError, SettingsError, UsageError
+from tars_memory.errors import (
+    AmbiguousError,
+    BusyError,
+    ConflictError,
+    NotFoundError,
+    PartialError,
+    SettingsError,
+    UsageError,
+)
+from tars_memory.jobs import forgetting
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
 from tars_memory.vault import inbox
@@ -199,6 +208,27 @@ def test_what_can_not_be_purged_is_said_and_a_second_run_finishes(
     with opened() as memory:
         memory.forget(ref if again == "REF" else again, everywhere=True)
     assert holding(tmp_path, "zebra") == []
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ConflictError])
+def test_it_is_withheld_before_it_is_removed_and_no_longer_if_that_fails(
+    stop: type[BaseException], opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removes = forgetting._remove
+
+    def killed(*args: Any) -> None:
+        if stop is KeyboardInterrupt:
+            removes(*args)
+        raise stop("now")
+
+    with opened() as memory:
+        memory.remember("the gate opens with zebra-41")
+        monkeypatch.setattr(forgetting, "_remove", killed)
+        with pytest.raises(stop):
+            memory.forget("zebra-41")
+        assert bool(memory.list()) is (stop is ConflictError)
+        withheld = Withheld(memory.workspace.state)
+        assert withheld.holds("ok, the gate opens with zebra-41", None) is (stop is KeyboardInterrupt)
 
 
 # --- one command for everything that tells it

@@ -10,6 +10,7 @@ Outside the notes, the words are in the journal, the spool, the index, caches an
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -526,7 +527,7 @@ def forget(
         UnwritableError: the vault can't be written; if ``later``, the removal is in the spool.
         SettingsError: the record of forgotten sentences can't be read; nothing was written.
     """
-    copies, withheld = copies_of(ctx, target), Withheld(ctx.store.state)
+    copies = copies_of(ctx, target)
     if not parts and copies.written_apart() and _is_part(target, copies.first.text):
         raise ambiguous(ctx, target, copies.entries, SAME)
     entry, places, kind = copies.first, copies.places(), copies.kind
@@ -538,27 +539,58 @@ def forget(
         )
     for path in places:
         ctx.vault.hide(path, "")  # so that what is told of the removal is masked as it was in the note
-    with ctx.writing("forget", arguments, atomic=len(places) > 1 or bool(kind)) as session:
+    with (
+        _withholding(ctx, copies, also) as withhold,
+        ctx.writing("forget", arguments, atomic=len(places) > 1 or bool(kind)) as session,
+    ):
         if ctx.must_propose(entry.path):
             change = Change("remove", entry.section, replaces=entry.raw, target=entry.path)
             kept = ctx.proposed(session, change, ASKED)
             kept.text = ctx.vault.hide(entry.path, entry.text)
             return Forgotten(kept)
 
+        withhold(session.id)
         written, purged = _remove(ctx, session, copies, places)
     if purged:
         ctx.notices.append(f"purged from proposals and decisions about them: {purged}")
     ctx.notices += copies.kept()
-    if written.changed and not ctx.store.dry_run:
-        try:
-            sentences = copies.sentences([turn.text for turn in also])
-            withheld.remember(sentences, ctx.now, txn=written.txn, logs=[*copies.logs, *(turn.log for turn in also)])
-        except (OSError, TarsError) as error:
-            ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
     touched = [copy for path in places for copy in places[path] if (copy.path, copy.line) != (entry.path, entry.line)]
     receipt = ctx.receipt(entry.path, entry.line, entry.ref, entry.text, written)
     lines = entry.text.encode("utf-8", "replace") if kind == WAITING else written.before
     return Forgotten(receipt, gone=lines, touched=touched, copies=copies)
+
+
+@contextlib.contextmanager
+def _withholding(ctx: Caller, copies: Copies, also: Sequence[TalkLine]) -> Iterator[Callable[[str], None]]:
+    """Yield a function that withholds a statement from conversations before the transaction of that name removes it: a
+    kill in between must not leave what an old conversation brings back. If the removal fails, it counts no longer.
+
+    Args:
+        ctx: the command's view of the vault.
+        copies: of the statement.
+        also: lines of conversations to withhold as well.
+
+    Raises:
+        SettingsError: the record of forgotten sentences can't be read.
+    """
+    withheld, txns = Withheld(ctx.store.state), set[str]()
+
+    def withhold(txn: str) -> None:
+        if ctx.store.dry_run:
+            return
+        sentences = copies.sentences([turn.text for turn in also])
+        try:
+            withheld.remember(sentences, ctx.now, txn=txn, logs=[*copies.logs, *(turn.log for turn in also)])
+            txns.add(txn)
+        except (OSError, TarsError) as error:
+            ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
+
+    try:
+        yield withhold
+    except Exception:
+        with contextlib.suppress(OSError, TarsError):
+            withheld.drop(txns)
+        raise
 
 
 def _remove(
