@@ -1,4 +1,6 @@
-"""Write man/tm.1 from the commands (``make docs``): the reference of docs/commands.md for ``man tm``."""
+"""Write man/tm.1 from the commands (``make docs``): the reference of docs/commands.md for ``man tm``, and the settings
+of docs/settings.md, for an installed program has no ``docs/``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 PAGE = Path(__file__).parents[1] / "man" / "tm.1"
+SETTINGS = PAGE.parents[1] / "docs" / "settings.md"
 ALIAS = PAGE.with_name("tars-memory.1")
 
 
@@ -71,6 +74,14 @@ def codes() -> Iterator[str]:
         yield f".TP\n{code}\n{plain(meaning)}"
 
 
+def settings() -> Iterator[str]:
+    """Where settings are read from, and all of them with their defaults."""
+    before, lines, _ = re.split(r"^```(?:toml)?$", SETTINGS.read_text("utf-8"), maxsplit=2, flags=re.MULTILINE)
+    text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", before.partition("\n\n")[2].replace("**", ""))
+    yield from paragraphs(text.strip().replace("\n- ", "\n\n"))
+    yield from examples(lines)
+
+
 def page() -> str:
     """The whole page."""
     parts = ['.TH TM 1 "" "tars\\-memory" "User Commands"', ".SH NAME"]
@@ -83,7 +94,7 @@ def page() -> str:
             if name not in HIDDEN:
                 parts += section(name)
     parts += [".SH OPTIONS OF EVERY COMMAND", *options(shared(writes=True))]
-    parts += [".SH EXIT STATUS", *codes()]
+    parts += [".SH SETTINGS", *settings(), ".SH EXIT STATUS", *codes()]
     return "\n".join(parts) + "\n"
 
 

@@ -740,7 +740,7 @@ def _is_whole(text: str) -> bool:
 
 _KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
 _LONGEST_SHOWN = 80
-_SETTINGS_HINT = "mend it there; docs/settings.md lists all settings"
+_SETTINGS_HINT = "mend it there; man tm lists all settings"
 
 
 def _off(value: object, name: str) -> object:

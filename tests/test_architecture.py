@@ -65,6 +65,16 @@ def test_only_index_speaks_sql() -> None:
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
+def test_no_message_sends_to_a_page_that_an_installed_program_lacks() -> None:
+    found = []
+    for path in FILES:
+        tree = tree_of(path) if "docs/" in SOURCES[path] else ast.Module([], [])
+        docs = {id(node.value) for node in walked(tree) if isinstance(node, ast.Expr)}
+        texts = [node for node in walked(tree) if isinstance(node, ast.Constant) and id(node) not in docs]
+        found += [(path.name, node.lineno) for node in texts if re.search(r"docs/[\w-]+\.md", str(node.value))]
+    assert found == []
+
+
 def calls(tree: ast.AST, names: set[str]) -> list[int]:
     found = []
     for node in walked(tree):

@@ -54,7 +54,10 @@ TRIES = 3
 RESPITE = 10.0
 """Seconds for which an unreachable server is not tried again: while typing a query, one would wait at each key."""
 
-_GRANTS = "docs/team-index.md shows what each role is granted"
+GRANTS = (
+    "ask its administrator: the publisher needs CONNECT, CREATE and TEMPORARY on the database, readers CONNECT, and "
+    "USAGE and SELECT on what the publisher makes"
+)
 HOW_PASSWORDS = "put it into ~/.pgpass (readable by you alone) or PGPASSWORD"
 _TLS = ("require", "verify-ca", "verify-full")
 _SETTING = "[index] database"
@@ -327,7 +330,7 @@ def enter(connection: psycopg.Connection[Row], schema: str) -> None:
     )
     may, extension = connection.execute(sql, (schema,)).fetchone() or (False, None)
     if not may:
-        raise TeamIndexError(f"the role {connection.info.user} may not read the index of this vault", _GRANTS)
+        raise TeamIndexError(f"the role {connection.info.user} may not read the index of this vault", GRANTS)
     if extension is None:
         raise TeamIndexError(
             f"the database {connection.info.dbname} lacks the extension pgvector",
@@ -395,7 +398,7 @@ def explained(where: Address) -> Iterator[None]:
             raise
         text = " ".join((error.diag.message_primary or str(error)).split())
         if isinstance(error, psycopg.errors.InsufficientPrivilege):
-            message, hint = f"{where.shown} refuses: {text}", _GRANTS
+            message, hint = f"{where.shown} refuses: {text}", GRANTS
         elif isinstance(error, psycopg.OperationalError) and "no password supplied" in text:
             message, hint = f"{where.shown} wants a password", HOW_PASSWORDS
         elif isinstance(error, psycopg.OperationalError):
@@ -403,7 +406,7 @@ def explained(where: Address) -> Iterator[None]:
             reason = reason.rpartition("failed: ")[2].removeprefix("FATAL: ")
             message, hint = f"{where.shown} can't be reached: {reason}", "is the server up, and the address right?"
             hint = HOW_PASSWORDS if "password authentication" in reason else hint
-            hint = _GRANTS if "permission denied" in reason else hint
+            hint = GRANTS if "permission denied" in reason else hint
         else:
             message, hint = f"{where.shown} can't answer: {text}", "run tars-memory doctor"
         raise TeamIndexError(message, hint) from error

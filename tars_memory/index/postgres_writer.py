@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import TeamIndexError
 from tars_memory.index import database, fulltext, reader, vectors
 from tars_memory.index.fulltext import TABLES
-from tars_memory.index.postgres import FORMAT, REGISTRY, Address, connect, enter, explained, published
+from tars_memory.index.postgres import FORMAT, GRANTS, REGISTRY, Address, connect, enter, explained, published
 from tars_memory.index.postgres_reader import BLOCK, GRAPH, MAX_COUNTS, PACKED, spelled, tokens
 from tars_memory.index.writer import note_head
 
@@ -178,7 +178,7 @@ def _may_write(connection: psycopg.Connection[Row], where: Address) -> bool:
         if row is None or not row[0]:
             raise TeamIndexError(
                 f"the role {connection.info.user} may not create anything in {where.shown}",
-                "docs/team-index.md shows what each role is granted",
+                GRANTS,
             )
     return bool(row[0])
 

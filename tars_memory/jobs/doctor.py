@@ -306,7 +306,7 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
 def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
     """Check settings, layout and permissions of the vault, and the permissions of the state folder."""
     for sentence in (*workspace.settings.unknown_variables, *workspace.settings.unknown_keys()):
-        yield Diagnosis("settings", sentence, "mend it there; docs/settings.md lists all settings")
+        yield Diagnosis("settings", sentence, "mend it there; man tm lists all settings")
     id_file = workspace.root / VAULT_FOLDER / ID_FILE
     if workspace.vault.id is None and os.path.lexists(id_file):
         yield Diagnosis(

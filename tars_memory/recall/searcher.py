@@ -168,7 +168,7 @@ class Searcher:
         """
         parts = self.workspace.settings.window
         if parts.memory + parts.recall + parts.margin > 100:
-            raise errors.UsageError("the shares of [window] come to more than 100", "docs/settings.md lists them")
+            raise errors.UsageError("the shares of [window] come to more than 100", "lower memory, recall or margin")
         recalled = window * parts.recall // 100
         return window * parts.memory // 100 + recalled, recalled
 

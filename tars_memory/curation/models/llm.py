@@ -377,7 +377,7 @@ class ProviderModel:
         if kind == "ModuleNotFoundError":
             return ModelUnavailableError(f"litellm can't be used: {answer['message']}", installing("llm"))
         message = self._clean(str(answer.get("message", ""))) or kind
-        hint = HINTS.get(answer.get("status"), HINTS.get(kind, "see docs/models.md"))
+        hint = HINTS.get(answer.get("status"), HINTS.get(kind, "try again, or use another model"))
         return ModelUnavailableError(f"{self.name} can't be asked{status}: {message}", hint)
 
     def _clean(self, message: str) -> str:

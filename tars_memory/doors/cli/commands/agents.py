@@ -280,6 +280,6 @@ def mcp(call: Call) -> int:
         cli.failures.explain(error, call)
 
     if call.out.stderr.isatty():
-        call.out.say(f"serving {root} on stdin and stdout; an agent's host starts this: docs/agents.md")
+        call.out.say(f"serving {root} on stdin and stdout; an agent's host starts this: tars-memory mcp --help")
     protocol.serve(open_memory, failed)
     return 0

@@ -64,7 +64,7 @@ def init(
     would = "would make" if call.dry_run else "made"
     call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
     if made.layout:
-        call.out.say(f"layout: {made.layout} ([layout] like, docs/seeds.md)")
+        call.out.say(f"layout: {made.layout} (like in .tars/config.toml)")
     if made.daily:
         call.out.say(f"today's note: {made.daily}")
     if report:
