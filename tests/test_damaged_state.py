@@ -317,7 +317,7 @@ def test_what_stands_in_the_place_of_a_journals_file_is_named(house: House, caps
         code, told = told_by(house, capsys, line)
         assert code == 5 and said in told, (line, told)
     code, told = told_by(house, capsys, "remember tea is green")
-    assert code == 5 and said in told and "kept in the spool" in told and "Memory.md can't" not in told
+    assert code == 5 and said in told and "is kept (" in told and "Memory.md can't" not in told
     code, told = told_by(house, capsys, "doctor")
     assert code == 1 and told.count(said) == 1 and "tea is green" in told, told
     code, told = told_by(house, capsys, "doctor --fix")

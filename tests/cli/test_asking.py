@@ -178,7 +178,7 @@ def test_whoever_declines_a_vault_that_was_never_used_is_asked_once(tmp_path: Pa
     env = environment(tmp_path / "home", TERM="dumb")
     returned, screen = typed(program(*words.split()), env, tmp_path / "vault", b"n\nn\n", b"[y/N]")
     assert returned == 4 and screen.count(b"[y/N]") == 1, screen
-    assert b"is kept in the spool" in b" ".join(screen.split())
+    assert b"your text is kept (" in b" ".join(screen.split())
 
 
 @pytest.mark.parametrize(("answer", "folder"), [(b"\n", "Dagboek/"), (b"n\n", "")])

@@ -145,7 +145,7 @@ def test_whatever_goes_wrong_the_words_are_written_once(fault: str, place: str, 
             continue  # this call doesn't come by there
         reached += 1
         assert ended in (code, 5), told
-        assert "spool" in told and "Traceback" not in told, told
+        assert "your text is kept (" in told and "Traceback" not in told, told
         assert ended != 70 or "trace" in told or "crash-" in told
         desk.call("log", f"after {name}")
         _, told = desk.call("log", f"and once more after {name}")
@@ -177,7 +177,7 @@ def test_signals_are_as_before_when_a_command_has_ended(desk: Desk) -> None:
 def test_what_is_wrong_in_the_persons_own_file_costs_no_words(text: str, name: str, desk: Desk) -> None:
     desk.config(text)
     code, told = desk.call(*CALLS[name][0], stdin=CALLS[name][1], vault="vault" not in text)
-    assert (code, desk.times()) == (2, 0) and "spool" in told, told
+    assert (code, desk.times()) == (2, 0) and "your text is kept (" in told, told
     desk.config(f"vault = '{desk.root}'")
     code, told = desk.call("log", "mended", vault=False)
     assert code == 0 and desk.times() == 1 and desk.waiting() == [], told
@@ -187,7 +187,7 @@ def test_a_vault_that_is_not_there_gets_its_words_when_it_is_back(desk: Desk, tm
     away = tmp_path / "away"
     desk.root.rename(away)
     code, told = desk.call("remember", WORDS)
-    assert code == 4 and "spool" in told
+    assert code == 4 and "is kept (" in told and f"into the vault at {desk.root} writes it" in told
     other = make_vault(tmp_path / "other", {"Memory.md": "## Notes\n"})
     assert desk.call("--vault", str(other), "log", "elsewhere", vault=False)[0] == 0
     assert WORDS not in (other / "Memory.md").read_text(), "another vault does not get them"
@@ -251,7 +251,7 @@ def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: De
         code, told = desk.call("doctor", "--drop", item)
     assert code == 0 and desk.waiting() == [] and desk.aside() == [f"{WORDS}\n"]
     code, told = desk.call("log", "all quiet")
-    assert code == 0 and "spool" not in told
+    assert code == 0 and "kept" not in told
     assert desk.call("doctor", "--drop", item)[0] == 1
 
 
@@ -383,14 +383,14 @@ def test_nothing_is_written_into_a_note_of_utf_16_and_the_words_wait(desk: Desk)
     memory.write_bytes(text.encode("utf-16"))
     before = memory.read_bytes()
     code, told = desk.call("remember", WORDS)
-    assert code == 5 and "Memory.md is UTF-16, not UTF-8" in told and "kept in the spool" in told
+    assert code == 5 and "Memory.md is UTF-16, not UTF-8" in told and "is kept (" in told
     assert memory.read_bytes() == before
     for argv in (["context"], ["list"]):
         assert "Memory.md is UTF-16, not UTF-8" in desk.call(*argv)[1]
     facts = desk.root / "Facts.md"
     facts.write_bytes("## Anna\n\n- likes:: tea\n".encode("utf-16"))
     code, told = desk.call("facts", "add", "Anna", "likes", WORDS)
-    assert code == 5 and "Facts.md is UTF-16, not UTF-8" in told and "kept in the spool" in told
+    assert code == 5 and "Facts.md is UTF-16, not UTF-8" in told and "is kept (" in told
     assert "Facts.md is UTF-16, not UTF-8" in desk.call("facts")[1]
     facts.unlink()
     assert "Memory" not in desk.call("search", "fact", "--mode", "lexical")[1]
@@ -409,7 +409,7 @@ def test_a_note_that_is_not_on_this_device_is_not_made_anew_and_the_words_wait(d
     memory.unlink()
     placeholder.write_bytes(b"bplist00")
     code, told = desk.call("remember", WORDS)
-    assert code == 5 and "Memory.md is not on this device" in told and "kept in the spool" in told
+    assert code == 5 and "Memory.md is not on this device" in told and "is kept (" in told
     assert not memory.exists()
     assert "Memory.md is not on this device" in desk.call("context")[1]
     placeholder.unlink()
@@ -423,7 +423,7 @@ def test_a_note_of_latin_1_takes_what_makes_no_mixture_of_it(desk: Desk) -> None
     memory = desk.root / "Memory.md"
     memory.write_bytes(b"## Notes\n\n- caf\xe9\n")
     code, told = desk.call("remember", "Käse")
-    assert code == 5 and "Memory.md is not UTF-8" in told and "kept in the spool" in told
+    assert code == 5 and "Memory.md is not UTF-8" in told and "is kept (" in told
     assert memory.read_bytes() == b"## Notes\n\n- caf\xe9\n"
     assert "Memory.md is not UTF-8" in desk.call("doctor")[1]
     code, told = desk.call("remember", "cheese")
@@ -470,14 +470,14 @@ def test_words_for_which_the_vaults_own_state_has_no_place_wait_beside_it(desk: 
     (state / "lock").rename(desk.home / "lock")
     (state / "lock").mkdir()  # neither can the note be written
     code, told = desk.call("log", "another word")
-    assert code == 5 and "kept in the spool" in told and "NOT" not in told
+    assert code == 5 and "is kept (" in told and "NOT" not in told
     (state / "spool").unlink()
     (state / "lock").rmdir()
     assert desk.call("log", "second")[0] == 0 and desk.times("another word") == 1
     state.rename(aside := desk.home / "aside")
     state.write_text("a file")
     code, told = desk.call(*argv)
-    assert code == 5 and f"the state folder can't be used: {state}" in told and "kept in the spool" in told
+    assert code == 5 and f"the state folder can't be used: {state}" in told and "is kept (" in told
     assert "NOT" not in told and WORDS not in told
     state.unlink()
     aside.rename(state)

@@ -137,7 +137,7 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
     record: dict[str, Any] = {**arguments, "actor": call.actor, "interactive": call.interactive}
     record["now"] = (call.now or datetime.now().astimezone()).isoformat()
     record |= {"author": call.env[AUTHOR]} if call.env.get(AUTHOR) else {}
-    spool = vault.writing.store.Spool
+    spool, in_words = vault.writing.store.Spool, "this vault"
     try:
         try:
             assert memory is not None
@@ -148,13 +148,14 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             asked = os.path.normpath(here() / os.path.expanduser(named)) if named else None
             record |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             record |= {"asked_folder": str(here())}
+            in_words = f"the vault at {asked}" if asked else f"the vault that is found from {here()}"
             item = spool(Places.of(call.env).state / "spool").put(typed.command, record, typed.item)
     except errors.UnwritableError as failed:
         return errors.reason(failed)
     except Exception as failed:
         return f"your text could NOT be kept ({failed}), copy it from here: {record['text']}"
     error.spooled = item  # type: ignore[attr-defined]
-    return _waits(item)
+    return _waits(item, in_words)
 
 
 def _aside(call: Call, text: str, command: str, source: str) -> str:
@@ -200,8 +201,9 @@ def _mistyped(error: errors.TarsError, call: Call) -> list[str]:
         return []
 
 
-def _waits(item: str) -> str:
-    return f"your text is kept in the spool ({item}); the next command that writes in that vault writes it too"
+def _waits(item: str, vault_in_words: str = "this vault") -> str:
+    """Return the sentence that says of a kept text, by its name in the spool, what will write it."""
+    return f"your text is kept ({item}): the next command that writes into {vault_in_words} writes it, too"
 
 
 def _joined(*sentences: str) -> str:
