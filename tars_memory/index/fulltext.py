@@ -19,7 +19,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tars_memory.language.words import plainer
+from tars_memory.language.words import UNSPACED, is_unspaced, plainer
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
 """A code in a ``tier`` column is a position in this tuple."""
@@ -38,16 +38,6 @@ MAX_TERMS = 64
 MAX_TERM = 200
 """Maximum number of characters of a term; the rest is ignored."""
 
-_UNSPACED = (
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f"  # Myanmar
-    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul: separated by blanks, but particles are attached to the words
-    "\u1780-\u17ff"  # Khmer
-    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\uff66-\uff9f"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
-)
-"""Scripts that are written without blanks between words."""
 _SYMBOLS = "\u00a2-\u00a9\u00ac\u00ae-\u00b1\u20a0-\u20cf\u2100-\u2bff\u3200-\u33ff\ufffc\ufffd\U0001f000-\U0001faff"
 """Currency, letter-like, arrows, mathematics, dingbats and emoji: what ``unicode61`` drops."""
 _GAP = re.compile(r"\S")
@@ -58,15 +48,14 @@ _JOINED = re.compile(r"[+#](?<=[^\W_].)")
 """The only signs that a text in ASCII can contain: ``+`` or ``#`` after a letter or digit, as in ``C++``."""
 _TOKEN = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W_]+[+#]*")
-_SIGN = _UNSPACED + _SYMBOLS
-_RUN = f"[{_UNSPACED}]+"
-_WORD_OR_RUN = rf"{_RUN}|[^\W_{_UNSPACED}]+[+#]*"
+_SIGN = UNSPACED + _SYMBOLS
+_RUN = f"[{UNSPACED}]+"
+_WORD_OR_RUN = rf"{_RUN}|[^\W_{UNSPACED}]+[+#]*"
 _SIGN_OR_JOINED = rf"[{_SIGN}]|(?:(?<![^\W_])|(?<=[{_SIGN}]))[^\W_]++[+#]+(?![^\W_])"
 _CANDIDATE = rf"[{_SIGN}+#](?:(?<![+#])|(?<=[^\W_].))"
 """Every text with signs matches it before it is normalised; it starts with a character class, so that the search skips
 all other characters at once, five times as fast. Like the three above it takes some milliseconds to compile, so that is
 left to :mod:`re`, on first use: a query in plain words needs none of them."""
-_UNSPACED_RANGES = tuple(zip(_UNSPACED[::3], _UNSPACED[2::3], strict=True))
 
 
 def _sign_pattern(text: str) -> str:
@@ -77,11 +66,6 @@ def _sign_pattern(text: str) -> str:
 def words_and_runs(text: str) -> list[str]:
     """Return the words with the signs that belong to them (``c++``), and the runs of scripts without blanks."""
     return re.findall(_WORD_OR_RUN, text) if any(map(is_unspaced, text)) else _WORD.findall(text)
-
-
-def is_unspaced(sign: str) -> bool:
-    """Whether a character belongs to a script that is written without blanks."""
-    return sign >= _UNSPACED[0] and any(low <= sign <= high for low, high in _UNSPACED_RANGES)
 
 
 def _has_no_signs(text: str) -> bool:

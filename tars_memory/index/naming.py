@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import vault
 from tars_memory.index import fulltext
 from tars_memory.index.database import BETWEEN, TIERS
-from tars_memory.language.words import STOP_WORDS, fold
+from tars_memory.language.words import STOP_WORDS, fold, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -414,7 +414,7 @@ def _joined(words: Sequence[str]) -> str:
 
 def _is_run(word: str) -> bool:
     """Whether a word is a run of signs in a script without blanks."""
-    return fulltext.is_unspaced(word[0])
+    return is_unspaced(word[0])
 
 
 def folded(text: str) -> str:

@@ -122,24 +122,37 @@ ASKING_WORDS = frozenset(
 )
 """Words for what a sentence asks somebody to do, not for its subject: dropped from queries that contain stop words."""
 
-_UNSPACED = (
-    (0x2E80, 0x2FDF), (0x3040, 0x30FF), (0x3100, 0x312F), (0x3130, 0x318F), (0x31A0, 0x31FF), (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0xFF66, 0xFF9F), (0x20000, 0x3FFFF),
-    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF),
-)  # fmt: skip
-"""Scripts written without spaces between words (Han, kana, hangul, bopomofo; Thai, Lao, Burmese, Khmer)."""
+UNSPACED = (
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f"  # Myanmar
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"  # Hangul: separated by blanks, but particles are attached to the words
+    "\u1780-\u17ff"  # Khmer
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Scripts that are written without blanks between words, as ranges of a set in a regular expression."""
+_UNSPACED_RANGES = tuple(zip(UNSPACED[::3], UNSPACED[2::3], strict=True))
 
 
 def unspaced_runs(text: str) -> list[str]:
     """Return the runs of a text in scripts that are written without spaces between words."""
     if text.isascii():
         return []
-    return ["".join(signs) for is_unspaced, signs in groupby(text, _is_unspaced) if is_unspaced]
+    return ["".join(signs) for unspaced, signs in groupby(text, is_unspaced) if unspaced]
 
 
-def _is_unspaced(sign: str) -> bool:
+def is_unspaced(sign: str) -> bool:
     """Whether a character is of a script that is written without spaces."""
-    return sign >= "\u0e00" and any(low <= ord(sign) <= high for low, high in _UNSPACED)
+    return sign >= UNSPACED[0] and any(low <= sign <= high for low, high in _UNSPACED_RANGES)
+
+
+def apart(text: str) -> str:
+    """Return a text, as long as before, with a blank for each character of a script without spaces.
+
+    There FTS5's words end: ``Pythonの環境`` holds ``Python``.
+    """
+    return text if text.isascii() else re.sub(f"[{UNSPACED}]", " ", text)
 
 
 def runs_and_rest(text: str) -> tuple[list[str], list[str]]:

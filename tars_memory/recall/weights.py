@@ -16,7 +16,18 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from tars_memory.index.fulltext import fold_signs
-from tars_memory.language.words import STOP_WORDS, WORD, fold, is_run, joints, stem, stems, symbols
+from tars_memory.language.words import (
+    STOP_WORDS,
+    WORD,
+    apart,
+    fold,
+    is_run,
+    joints,
+    stem,
+    stems,
+    symbols,
+    unspaced_runs,
+)
 from tars_memory.recall.query import Fading, Query
 
 if TYPE_CHECKING:
@@ -121,10 +132,10 @@ class Terms:
         The interpreter's string search finds words by the beginnings of their stems: most lines contain none, and
         splitting every line into words would cost several times as much.
         """
-        text = fold("\n".join(lines))  # a fifth of the time that folding each of them takes
+        text = fold(apart("\n".join(lines)))  # a fifth of the time that folding each of them takes
         folded = read = text.split("\n")
         if len(folded) != len(lines):
-            folded = read = [fold(line) for line in lines]
+            folded = read = [fold(apart(line)) for line in lines]
             text = "\n".join(folded)
         if self._hyphens is not None:
             read = [self._hyphens.sub("", line) for line in folded]
@@ -166,7 +177,7 @@ class Terms:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the ``(start, end)`` of the terms in a text, in order and disjoint."""
         found: list[tuple[int, int]] = []
-        words = [(m.start(), m.end(), fold(m[0])) for m in WORD.finditer(text)]
+        words = [(m.start(), m.end(), fold(m[0])) for m in WORD.finditer(apart(text))]
         stems = ["" if word in self._ignored else stem(word) for _, _, word in words]
         for i, (start, end, word) in enumerate(words):
             if stems[i] in self.roots or any(word.startswith(prefix) for prefix in self.prefixes):
@@ -201,9 +212,11 @@ class Exclusion:
         found = [WORD.findall(negation) for negation in negations]
         self._ignored = STOP_WORDS.difference(*found)
         for negation, words in zip(negations, found, strict=True):
-            if words:
-                self.phrases.append(f" {' '.join(map(stem, words))} ")
-            self.literals += symbols(negation) if words else [negation]
+            if not words or unspaced_runs(negation):
+                self.literals.append(negation)
+                continue
+            self.phrases.append(f" {' '.join(map(stem, words))} ")
+            self.literals += symbols(negation)
 
     def __bool__(self) -> bool:
         return bool(self.phrases or self.literals)
@@ -224,7 +237,7 @@ class Exclusion:
 
 def _stems_of(text: str, ignored: Container[str]) -> str:
     """Return the stems of a text's words, each between blanks; '' in the place of a word that is ignored."""
-    return f" {' '.join('' if word in ignored else stem(word) for word in WORD.findall(fold(text)))} "
+    return f" {' '.join('' if word in ignored else stem(word) for word in WORD.findall(fold(apart(text))))} "
 
 
 def bm25(counts: Mapping[str, int], idfs: Mapping[str, float], length: float, average: float) -> float:

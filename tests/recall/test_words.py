@@ -98,6 +98,15 @@ def test_exclusion_is_by_stems_phrases_and_literals():
     assert not excluded.holds("tea, green")
 
 
+def test_words_end_where_a_script_without_spaces_begins():
+    terms = Terms(parse("Transformer attention", TODAY))
+    text = "講義でTransformerのattention機構を学んだ"
+    assert terms.count(text) == {"transform": 1, "attent": 1} == terms.count("transformer機構attentions")
+    assert [text[start:end] for start, end in terms.spans(text)] == ["Transformer", "attention"]
+    assert Exclusion(("attention",)).holds(text) and Exclusion(("機構",)).holds(text)
+    assert not Exclusion(("機械",)).holds(text) and not Exclusion(("attention学習",)).holds(text)
+
+
 def test_a_compound_is_excluded_with_its_hyphen_and_without_it():
     assert Exclusion(("wifi",)).holds("the Wi-Fi key")
     assert Exclusion(("wifi",)).holds("the Wi‑Fis")
