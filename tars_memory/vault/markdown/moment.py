@@ -115,7 +115,7 @@ def language_of(form: str, names: Iterable[str]) -> str:
     return max(DIARY_NAMES, key=lambda each: counts[each])
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)  # more than the forms of `likely`
 def pattern(form: str) -> re.Pattern[str]:
     """Return a pattern that matches names in a format; :func:`day` reads its match.
 
