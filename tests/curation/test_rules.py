@@ -346,6 +346,8 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     assert kept(said, "Fine.", then) == kept(said)[1:]
     assert kept(said, "Fine.", "Here is another one.", "Fine.", then) == kept(said)
     assert kept("I live in Leeds.", "Do you work there?", "No, in York.") == ["I live in Leeds"]
+    assert kept("I live in Leeds.", "I chose port 3000.", "No, 8080.") == ["I live in Leeds"]
+    assert kept("I live in Leeds.", "Leeds is nice.", "No, Leicester.") == []
 
 
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
@@ -493,6 +495,14 @@ def test_speakers_are_named_where_several_people_speak() -> None:
     turns = [Turn(1, "user", "Anna", "I live in Cork."), Turn(2, "user", "Bela", "I love rowing.")]
     found = rules.read(turns, {1, 2}, {1: DAY, 2: DAY}, named=True)
     assert [fact.text for fact in found.facts] == ["Anna: I live in Cork", "Bela: I love rowing"]
+
+
+def test_people_correct_themselves_and_nobody_else() -> None:
+    said = [("Anna", "I live in Cork."), ("Bela", "No, I live in Oslo."), ("Bela", "Sorry, I meant Bergen.")]
+    turns = [Turn(number, "user", *each) for number, each in enumerate([*said, ("Anna", "I meant Kerry.")], 1)]
+    days = dict.fromkeys(range(1, 5), DAY)
+    for until, left in ((2, ["Anna: I live in Cork", "Bela: I live in Oslo"]), (3, ["Anna: I live in Cork"]), (4, [])):
+        assert [fact.text for fact in rules.read(turns[:until], {*days}, days, named=True).facts] == left
 
 
 def test_only_examined_turns_give_facts() -> None:

@@ -114,8 +114,8 @@ _SHORT_ENDING = re.compile(r"['’](?=\w{1,2}\b)")
 """The apostrophe of ``I'm`` and ``Ann's``, which are two words; ``j'habite`` counts as one."""
 _WITHOUT_I = ("es", "it", "pt")
 """Languages whose statements begin with the verb: ``soy vegana``."""
-_VALUE = re.compile(r"\s[A-ZÀ-Þ\d]")
-"""The beginning of a name or number within a statement."""
+_VALUE = re.compile(r"\s([A-ZÀ-Þ\d][\w.'’-]*)")
+"""A word of a name, or a number, within a statement."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -148,10 +148,14 @@ def read(
     said: list[list[Sentence]] = []
     unread: list[int] = []
     before = {turn.number: asker for asker, turn in pairwise(turns) if asker.role != turn.role}
+    speakers = {turn.number: turn.speaker for turn in own}
+    numbers: dict[str, list[int]] = {}  # of the turns of each speaker so far
     role_play = announced = makes = False
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
             break
+        theirs = numbers.setdefault(turn.speaker, [])
+        theirs.append(turn.number)
         lang = language(code) if code else None
         parsed = _UserTurn(turn, lang, first=not at, after_text=makes) if lang else None
         role_play = role_play or (parsed is not None and parsed.plays and not named)
@@ -167,11 +171,12 @@ def read(
         for fact in parsed.facts(day_of[turn.number], talk=not (role_play or is_material), requests=not named):
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
-        recent = [turn.number for turn in own[max(0, at - 1) : at + 1]]
+        earlier = [fact for fact in facts.values() if speakers[fact.turn] == turn.speaker]  # nobody corrects others
         for sentence in parsed.sentences:
             asker = before.get(turn.number) if sentence == parsed.sentences[0] else None
-            for corrected in _corrected_by(sentence, turn, [*facts.values()], recent, parsed.lang, asker):
+            for corrected in _corrected_by(sentence, turn, earlier, theirs[-2:], parsed.lang, asker):
                 del facts[corrected.text.casefold()]
+                earlier.remove(corrected)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
     return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread))
 
@@ -231,7 +236,7 @@ def _corrected_by(
     Args:
         sentence: of the turn.
         turn: of the person.
-        facts: found so far.
+        facts: of the person, found so far.
         recent: numbers of this turn of the person and of the one before.
         lang: of the turn.
         asker: the turn of somebody else that the sentence may answer; None for none.
@@ -261,7 +266,9 @@ def _corrected_by(
         denying = [old for old in before if old.turn in recent and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
     elif not asked and not turn.text[: sentence.start].strip() and _amends(sentence, behind=False):
+        told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
         said = [old for old in before if old.turn in recent]
+        said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from ([old for old in said if _VALUE.search(old.text)] or said)[-1:]
 
 
