@@ -100,7 +100,7 @@ _MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W
 """The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
 _SMALL = r"\W*{}\s*[,;:…–—-]\s*([^\W\d_]+)\W*"
 """A denial with nothing but one word: ``no, vegan``."""
-_MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)\w{0,2}\s+\w+(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
+_MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)\s+\w+(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but somebody of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is "my" of
 ``kinds``.
 """
@@ -231,7 +231,7 @@ def _corrected_by(
     denial, that is the value that was said last, or if it answers a question, the one that was asked about. Of a
     sentence that states nothing itself (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with
     the value that it denies; one that opens a turn and only amends (``sorry, I meant my cousin``) takes back the last
-    one of the turn before, if possible one with a name or number.
+    one of the turn before that has a name or number, too, or somebody of one's own.
 
     Args:
         sentence: of the turn.
@@ -265,26 +265,32 @@ def _corrected_by(
     elif denies and found:
         denying = [old for old in before if old.turn in recent and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
-    elif not asked and not turn.text[: sentence.start].strip() and _amends(sentence, behind=False):
+    elif not asked and not turn.text[: sentence.start].strip():
         told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
-        said = [old for old in before if old.turn in recent]
+        said = [old for old in before if old.turn in recent and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
-        yield from ([old for old in said if _VALUE.search(old.text)] or said)[-1:]
+        yield from said[-1:]
 
 
-def _amends(sentence: Sentence, *, behind: bool) -> bool:
+def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     """Whether a sentence that states nothing itself gives another value of what was said just before, or somebody else
     who was meant; or right behind it, when it ended.
     """
-    plain = _plain(sentence)
-    means = _MEANS.replace("%s", alternatives_of_all("kinds", "mine"))
-    forms = [("feedback", "denies", _AMENDS), *(("feedback", "repairs", form) for form in (_AMENDS, _MEANT, means))]
-    if behind and len(_WORD.findall(plain)) <= FEW_WORDS and not sentence.asks:
-        small = phrase_pattern("feedback", "denies", _SMALL).fullmatch(plain)
-        if small and small[1].casefold() not in common_words():  # "no, thanks"
+    plain, mine = _plain(sentence), alternatives_of_all("kinds", "mine")
+    if phrase_pattern("feedback", "repairs", _MEANS.replace("%s", mine)).fullmatch(plain):
+        return phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(said) is not None  # but "sorry, my mistake"
+    values = _VALUE.findall(plain)
+    if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
+        forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
+        if any(phrase_pattern(*form).fullmatch(plain) for form in forms):
             return True
-        forms += [("ends", "ahead", _ENDED[0]), ("ends", "past", _ENDED[1])]
-    return any(phrase_pattern(*form).fullmatch(plain) for form in forms)
+    if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks:
+        return False
+    small = phrase_pattern("feedback", "denies", _SMALL).fullmatch(plain)
+    if small and small[1].casefold() not in common_words():  # but "no, thanks"
+        return True
+    ended = (("ends", key, form) for key, form in zip(("ahead", "past"), _ENDED, strict=True))
+    return any(phrase_pattern(*form).fullmatch(plain) for form in ended)
 
 
 def _has(text: str, value: str) -> bool:
@@ -412,7 +418,7 @@ class _UserTurn:
                 continue
             talk = talk and sentence not in self.supposes
             new = [*self._facts(sentence, day, talk=talk, requests=requests)]
-            if found and not new and _amends(sentence, behind=True):
+            if found and not new and _amends(sentence, found[-1].text, behind=True):
                 self._amend(found, sentence, day)
             found += new
             talk = talk and not (self.makes and lang.pattern("makes").search(plain)) and not self._hands_over(sentence)
