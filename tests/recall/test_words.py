@@ -75,6 +75,7 @@ def test_folding():
     assert fold("が") == "が"
     assert fold("Αθήνα ΔΕΛΦΟΎΣ") == "αθηνα δελφουσ"
     assert fold("Straße Ærø Łódź Guðrún ısı") == "strasse aero lodz gudrun isi"
+    assert fold("ＵＳＢ １１月") == "usb 11月"
     assert fold("Ёлка йод") == "елка йод"
     assert fold("ٱلْمِفْتَاح شَاي") == "المفتاح شاي"
 
