@@ -232,6 +232,9 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
         more = f" (left out: {left_out})" if left_out else ""
         summary = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
         call.out.say(f"{summary}: decide with tars-memory review" if facts else summary)
+    writes = len({session.txn for session in done.sessions} - {None})
+    if writes > 1:
+        call.out.say(f"each is a write of its own: tars-memory undo --last {writes} takes them back")
 
 
 ACTIONS = ("list", "add", "remove")
