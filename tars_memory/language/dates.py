@@ -73,6 +73,11 @@ def names_relative(text: str, code: str = "en") -> bool:
     return code in LANGUAGES and _words(code).relative.search(text.replace("’", "'")) is not None
 
 
+def says_how_often(word: str) -> bool:
+    """Whether a word of any language only says that something is always so, or again and again (``voortaan``)."""
+    return any(_words(code).always.fullmatch(word) for code in LANGUAGES)
+
+
 def names_day(text: str, code: str) -> bool:
     """Whether a sentence names an absolute day or month: ``2026-11-21``, ``12.11.``, ``the 3rd of May``."""
     return re.search(_NAMED, text) is not None or _words(code).month_day.search(text) is not None

@@ -1021,6 +1021,11 @@ def test_topics_and_decisions() -> None:
     assert "Lisbon" in found.topics
 
 
+def test_a_word_that_says_how_often_is_no_topic() -> None:
+    found = read("Ik train voortaan met Sanne op dinsdag.", "Goed.", "Voortaan zwem ik ook met Sanne.")
+    assert found.topics == ("Sanne",)
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.language import statements
-from tars_memory.language.dates import names_day, names_relative, with_absolute_dates
+from tars_memory.language.dates import names_day, names_relative, says_how_often, with_absolute_dates
 from tars_memory.language.statements import Sentence, sentences
 from tars_memory.language.words import (
     LANGUAGES,
@@ -655,7 +655,7 @@ def topics_of(turns: Sequence[Sequence[Sentence]]) -> tuple[str, ...]:
         counted.update(found.keys())
         for key, word in found.items():
             shown.setdefault(key, word)
-    often = [key for key, count in counted.most_common() if count >= 2]
+    often = [key for key, count in counted.most_common() if count >= 2 and not says_how_often(key)]
     parts = {word for name in often if " " in name for word in name.split()}
     return tuple(shown[key] for key in [key for key in often if key not in parts][:MOST_TOPICS])
 
