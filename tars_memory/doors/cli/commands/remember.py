@@ -337,7 +337,7 @@ undone[].txn path line: each write that was taken back
 )
 def undo(
     call: Call,
-    txn: str | None = word("[TXN]", "The write, as history names it."),
+    txn: str | None = word("[TXN]", "The write, as tm history lists it."),
     last: int | None = option("--last", "N", "Take the last N writes back.", least=1),
     yes: bool = flag("--yes", "Don't ask."),
 ) -> int:
