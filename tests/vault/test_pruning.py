@@ -42,6 +42,21 @@ def test_rules_and_decisions_stay_and_nothing_else(place: Place) -> None:
     assert typed_lines(place.store().journal, "Procedural.md") == {b"- a rule"}
 
 
+def test_a_clock_that_was_years_ahead_costs_a_month_at_most_and_keeps_nothing_for_years(place: Place) -> None:
+    place.write("a.md", add(b"- old\n"))
+    for note in ("b.md", "c.md"):
+        place.clock.move(days=31)
+        place.write(note, add(b"- new\n"))
+    place.clock.move(days=3_650)
+    later(place, 2)
+    place.clock.move(days=-3_712)
+    later(place, 1)
+    assert {"b.md", "c.md"} <= {file for _, file, _ in names(place)}
+    later(place, 7)
+    assert {file for _, file, _ in names(place)} == {"later.md"}
+    assert len(place.store().journal.files()) < 7
+
+
 def test_what_was_taken_back_stays_taken_back(place: Place) -> None:
     place.write("Procedural.md", add(b"- a rule\n"), command="remember")
     place.write("Memory.md", add(b"- promoted\n"), command="review")

@@ -560,10 +560,9 @@ def prune(journal: Journal, now: datetime, days: int) -> list[str]:
     """
     pruned: list[str] = []
     kept: set[str] = set()
-    for path in journal.files()[:-1]:
-        year, month = int(path.stem[-7:-3]), int(path.stem[-2:])
-        ended = date(year + month // 12, month % 12 + 1, 1)
-        if (now.date() - ended).days <= days:
+    files = journal.files()
+    for path, age in zip(files[:-1], _ages(files, now.date()), strict=False):
+        if age <= days:
             break
         lines = path.read_bytes().split(b"\n")[:-1]
         lasting = [encode_record(record | {"kept": True}) for record in _lasting_records(lines, kept)]
@@ -578,6 +577,24 @@ def prune(journal: Journal, now: datetime, days: int) -> list[str]:
                 continue
         pruned.append(path.name)
     return pruned
+
+
+LONGEST_PAUSE = 31
+"""Maximum number of days that count between the ends of two months in which something was written. A longer time may be
+a clock that was years ahead, which must not cost the history, and of which nobody knows how long it was."""
+
+
+def _ages(files: Sequence[Path], today: date) -> list[int]:
+    """Return how many days ago the month of each file ended: see :data:`LONGEST_PAUSE`."""
+    ages: list[int] = []
+    later, age = today, 0
+    for path in reversed(files):
+        year, month = int(path.stem[-7:-3]), int(path.stem[-2:])
+        ended = date(year + month // 12, month % 12 + 1, 1)
+        age += min(max((later - ended).days, 0), LONGEST_PAUSE)
+        ages.insert(0, age)
+        later = min(later, ended)  # of a month that is after a later file's, the clock was wrong
+    return ages
 
 
 def _lasting_records(lines: list[bytes], kept: set[str]) -> Iterator[Record]:
