@@ -19,7 +19,17 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from tars_memory.vault.suspicion import LINE_BREAK, MARK, MIN_SHAPED_LENGTH, UNSEEN, suspicious, visible
+from tars_memory.vault.suspicion import (
+    LINE_BREAK,
+    LIST_MARK,
+    MARK,
+    MARKS,
+    MIN_SHAPED_LENGTH,
+    UNSEEN,
+    compiled,
+    suspicious,
+    visible,
+)
 
 
 class Secret(NamedTuple):
@@ -486,21 +496,10 @@ def _find_private_keys(text: str) -> Iterator[Secret]:
 def _key_end(text: str, start: int) -> int:
     """Return where the body of a private key that begins at ``start`` ends."""
     header = r"(?:Proc-Type|DEK-Info|Version|Comment): [^\r\n]{0,200}"
-    mark = rf"{_MARK}(?={MARKS}[A-Za-z0-9+/=]{{16}})|\|(?=[ \t]*[\r\n])"
+    mark = rf"{LIST_MARK}(?={MARKS}[A-Za-z0-9+/=]{{16}})|\|(?=[ \t]*[\r\n])"
     lines = rf"(?>(?:[\s>]|\\[nr]|{mark}|{header}|[A-Za-z0-9+/=]{{16,}}+)*)(?:[A-Za-z0-9+/]{{0,15}}=={{0,2}})?"
     match = compiled(lines).match(text, start)
     return match.end() if match else start
-
-
-_MARK = r"(?:[-*+>|]|\d{1,3}[.)]|\d{1,2}:\d\d(?::\d\d)?|\[[^\[\]\r\n]{1,12}\][+-]?)(?=[ \t])"
-MARKS = rf"(?>(?:[ \t>]|{_MARK}){{0,40}})"
-"""What may stand before the words of a line: marks of quotes, lists, cells and tasks, a number, a time, a state."""
-
-
-@cache
-def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use."""
-    return re.compile(pattern)
 
 
 # -- the table: what each provider's keys look like, and the words beside which a value is one
@@ -799,15 +798,6 @@ LOGINS = (
     r"accès|utilisateur|usu[aá]rio|acceso|cuenta|utente|accesso|conta|utilizador|acesso|inlog|gebruiker|toegang|dostęp|użytkownik"
 )
 """Words before the name of a user and a password; a pattern, in lower case."""
-
-PHRASES = (
-    r"(?:seed|recovery|secret|backup|mnemonic|wallet)[ -]?(?:phrase|words?|seed)|mnemonic|"
-    r"(?:seed|wiederherstellungs|mnemonische?r?)[ -]?(?:phrase|wörter|satz)|"
-    r"phrase[ ](?:de[ ](?:r[ée]cup[ée]ration|secours)|secr[èe]te|mn[ée]monique|seed)|"
-    r"frase[ ](?:de[ ](?:recuperaci[óo]n|recupera[çc][ãa]o)|di[ ]recupero|semilla|seed|mnem[óo]nica|secreta|segreta)|"
-    r"(?:herstel|seed)[ -]?(?:zin|woorden)|助记词|助記詞|ニーモニック|シードフレーズ|니모닉|시드[ ]?구문|сид[ -]?фраз\w{0,2}|мнемони\w{0,10}"
-)
-"""Words for a wallet's recovery words; a pattern, in lower case."""
 
 IBAN = (
     "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 "

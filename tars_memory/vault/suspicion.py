@@ -12,7 +12,7 @@ doesn't see of a line. It is in this module because a keyword search needs it an
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from tars_memory.errors import UsageError
 
@@ -41,6 +41,31 @@ _CACHED_LENGTH = 500
 
 LINE_BREAK = r"[ \t]?\\?\r?\n[ \t>]{0,8}"
 """The break that a terminal or a mail makes within a long word."""
+
+
+# -- patterns that all searches for credentials share
+
+LIST_MARK = r"(?:[-*+>|]|\d{1,3}[.)]|\d{1,2}:\d\d(?::\d\d)?|\[[^\[\]\r\n]{1,12}\][+-]?)(?=[ \t])"
+MARKS = rf"(?>(?:[ \t>]|{LIST_MARK}){{0,40}})"
+"""What may stand before the words of a line: marks of quotes, lists, cells and tasks, a number, a time, a state."""
+
+IS_VERB = (
+    r"(?:is|was|are|to|ist|war|lautet|sind|(?:c['’])?est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
+    r"|=|—|–|-)"
+)
+"""Verbs between a label and its value; a pattern."""
+
+CLOCK = r"\d{1,2}:\d\d(?::\d\d)?[ \t]+"
+"""The time before a line of a day; a pattern."""
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern on first use."""
+    return re.compile(pattern)
+
+
+# -- the first look
 
 
 def suspicious(text: str) -> bool:
