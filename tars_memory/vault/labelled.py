@@ -31,6 +31,8 @@ _TAIL = r"(?P<tail>[A-Za-z0-9_-]{0,30}+)(?>(?:(?!'s\b)[\\\"'`*_\])]){0,3})(?:（
 """The rest of the word that a label begins, and the marks that close it."""
 _BLANK = r"(?:[ \t]{1,3}|[ \t]{0,3}\r?\n[ \t>]{0,8})"
 """What is between two words of a sentence, which may be wrapped."""
+_OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del(?:la)?|de|du|di|da|do|per|pour|para|van)[ \t])"
+"""What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
 _BETWEEN = r"(?:[ \t](?:[^\r\n:=.!?;,|]|\.(?=\w)){0,40}?)?"
 """Further words of a label, names of hosts among them."""
 _WHICH = (
@@ -753,13 +755,13 @@ def _table_columns(text: str) -> Iterator[Found]:
         for column, (kind, digits) in columns.items():
             if column < len(cells):
                 value, first = _words_of_cell(cells[column], delimiter)
-                if kind == "login":
+                if kind in ("login", "password") and "/ " in value:
                     for pair in compiled(_PAIR).finditer(text, *cells[column].span()):
                         yield from _password_of(text, pair)
                 elif _is_listed(value, kind, "equals", digits):
                     if kind != "code":
                         yield first, first + len(value), kind
-                    elif compiled(_LOCK).search(head + row[:1000].lower()):
+                    elif compiled(_LOCK_WORD).search(head + row[:1000].lower()):
                         yield first, first + len(value), "pin"
 
 
@@ -1091,7 +1093,10 @@ def _last_of_line(text: str, end: int, kind: str) -> Found | None:
     return (start, end, kind) if told and _is_listed(judged, kind, "words", _JUDGED_LENGTH) else None
 
 
-_NAMES = r"(?:[ \t]+(?:(?=[^\s:=]{0,20}[A-Z])|(?=wi-?fi|wlan))[^\s:=|()]{2,20}){0,2}[ \t]+(?=\w)"
+_NAMES = (
+    rf"(?:{_OF}(?:[^\W\d_]{{1,4}}[ \t])?[^\s:=|()]{{2,20}})?"
+    r"(?:[ \t]+(?:(?=[^\s:=]{0,20}[A-Z])|(?=wi-?fi|wlan))[^\s:=|()]{2,20}){0,2}[ \t]+(?=\w)"
+)
 _ENDS_LINE = r"[\"'`*_.!)]{0,4}(?:[ \t]*(?:\r?\n|\Z|\|)|\]\()"
 _MIXED_SIGN = r"[A-Za-z0-9!#$%&*+?@^~_-]"
 _MIXED = (
@@ -1175,7 +1180,7 @@ def _numbers(text: str, low: str) -> Iterator[Found]:
                 yield (*match.span(), "bitlocker key")
     if digits >= 2:
         yield from _bank_accounts(text)
-    if digits >= 4:
+    if digits >= 3:
         yield from _lock_codes(low)
     if compiled(r"[pc](?<![a-z].)(?:in|uk|v[vc])|geheimzahl|пин|暗証").search(low):
         for match in compiled(_PIN).finditer(text):
@@ -1197,8 +1202,6 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
     rf"|(?<=3)(?:0[0-5]|[689]\d)\d(?!\d){_GAP}\d{{6}}{_GAP}\d{{4}})(?![\w]|[.,/-]\d)"
 )
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
-_OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del(?:la)?|de|du|di|da|do|per|pour|para|van)[ \t])"
-"""What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
 _OF_LABEL = rf"{_OF}(?:[^\W\d_]{{1,5}}[ \t]){{0,2}}\Z"
 """A label that another thing is of."""
 _REMARK_ENDS = rf"s?(?:\)|{_OF})"
@@ -1235,7 +1238,7 @@ def _lock_codes(low: str) -> Iterator[Found]:
         opens = compiled(_AFTER_LOCK).search(low, max(0, word.start() - 32), word.end())
         label = opens or compiled(_CODE_OF_LOCK).match(low, word.start())
         code = label and compiled(_DIGITS_OF_CODE).match(low, label.end())
-        if code:
+        if code and (len(code["pin"]) > 3 or not label["way"]):  # type: ignore[index]  # there is a label
             yield (*code.span("pin"), "pin")
     for number in compiled(_NUMBER_ALONE).finditer(low):
         line = _line_start(low, number.start())
@@ -1252,11 +1255,12 @@ _CODE_WORD = (
 """A word for what opens a lock."""
 _LOCK_STEMS = ("cod", "cód", "kod", "код", "コード", "码", "碼", "ombina", "geheimz", "pin", "clave", "senha")
 """Every such word has one of these."""
-_LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS})"
+_LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS}|(?P<way>{table.WAYS}))"
 _AFTER_LOCK = rf"{_LOCK}[^\W\d_]{{0,2}}(?:[ \t-]{{0,2}}|:[ \t])(?:key[ -]?pad[ ])?{_CODE_WORD}\Z|digicode\Z"
 _CODE_OF_LOCK = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:[dl]['’])?{_LOCK}[^\W\d_]{{0,4}}"
+_LOCK_WORD = rf"{_LOCK}[^\W\d_]{{0,2}}(?![^\W\d_])"
 _LOCK_ALONE = rf"{_LOCK}[^\W\d_]{{0,2}}[\"'`*_]{{0,3}}[ \t]{{0,3}}\Z"
-_DIGITS = r"(?P<pin>[#*]?(?:\d{4,8}[#*a-f]?|\d{1,5}[a-f]\d{1,5}|\d{1,2}(?:[ .–-]\d{1,2}){2,3}))"
+_DIGITS = r"(?P<pin>[#*]?(?:[a-z]?\d{3,8}[#*a-z]?|\d{1,5}[a-z]\d{1,5}|\d{1,2}(?:[ .–-]\d{1,2}){2,3}))"
 """A code that a lock takes: digits, with a key of letters or signs, or a combination of numbers."""
 _DIGITS_OF_CODE = (
     rf"(?:{_OF}[^\r\n:=.|]{{1,30}}?|[ \t]+[^\W\d_]{{1,12}})??[\"'`*_]{{0,3}}[ \t]{{0,3}}"
@@ -1266,7 +1270,7 @@ _DIGITS_OF_CODE = (
 )
 """Digits behind the name of a code: behind a sign or a verb, or at the end of the line."""
 _NUMBER_ALONE = rf"[:=：|–→][ \t*_\"'`]{{0,6}}{_DIGITS}[\"'`*_]{{0,3}}[ \t]*(?=\||\r?\n|\Z)"
-_DATE = r"(?:19|20)\d\d|(?:[0-2]?\d|3[01])(?:.(?:[0-2]?\d|3[01])){2,3}"
+_DATE = r"\d{3}|(?:19|20)\d\d|(?:[0-2]?\d|3[01])(?:.(?:[0-2]?\d|3[01])){2,3}"
 
 
 def _groups(number: str) -> list[str]:

@@ -786,12 +786,15 @@ LOCKS = (
 """Words for what has a code and no other number; a pattern, in lower case."""
 
 THINGS = (
-    r"(?:[^\W\d_]{0,8})(?:door|tür|deur)s?|gates?|gara[gjż]|locker|tor|schloss|porte|portail|immeuble|puerta|portal|"
+    r"(?:[^\W\d_]{0,8})(?:door|tür|deur)s?|gates?|gara[gjż]|locker|(?:garagen|hof)?tor|schloss|porte|portail|immeuble|puerta|portal|"
     r"port(?:a|one)|cancello|port[ãa]o|poort|drzwi|bram|двер|ворот|门禁|玄関|"
-    r"(?:[^\W\d_]{0,8})(?:card|karte)|carte|tarjeta|carta|cart[ãa]o|pas|kart|bancomat|cajero|secre[^\W\d_]{1,2}|segret[oa]|confidentiel|"
+    r"(?:[^\W\d_]{0,8})(?:card|karte)|carte|tarjeta|carta|cart[ãa]o|pas|kart|bancomat|cajero|secre[^\W\d_]{1,2}|segret[oa]|confidentiel|sim|"
     r"[^\W\d_]{0,10}(?:slot|phone|handy)|t[eé]l[eé]fon|m[óo]vil|telem[óo]vel|unlock"
 )
 """Words for what a code of digits opens and that may have other numbers; a pattern, in lower case."""
+
+WAYS = r"access|zugangs?|zutritts?|entr(?:y|ée|ada|ata)|acc[eè]s(?:o|so)?|acesso|toegangs?|dostęp"
+"""Words for a way in, which a program has, too, with codes of three digits such as 404; a pattern, in lower case."""
 
 LOGINS = (
     r"log-?[io]n|sign-?in|account|user(?:name)?|zugang|anmeldung|benutzer(?:name)?|konto|identifiants?|connexion|compte|"

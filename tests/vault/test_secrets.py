@@ -720,6 +720,7 @@ def test_the_code_of_a_lock_is_masked(text: str) -> None:
         "Password: [see the safe](https://x.example/safe2), [reset it](https://x.example/reset2b)",
         'password: {type: string, "min length": 4096, format: uuid}',
         "| password | string | OAuth2CacheAdapter | 2026 |",
+        "| `--password` | E2E-Verschlüsselungspasswort (wird abgefragt) |",
     ],
 )
 def test_what_has_no_password_beside_its_label_stays(text: str) -> None:
@@ -773,7 +774,11 @@ OPENED = (
     "- **Kluis**: 8306",
     "Door code for the flat is 8823#",
     "Le code de l'immeuble est le 8823",
+    "le code d'entrée de l'immeuble : A4821",
+    "Zugangscode Büro 4482",
+    "kod do domofonu: 14K2231",
     "Gate: code 8823",
+    "padlock code: 417",
     "The alarm code is 8823 since May",
     "| Place | Code | Since |\n|---|---|---|\n| Garage | 4821 | 2019 |\n",
     "| Tür | Code |\n|---|---|\n| vorne | 4821 |\n",
@@ -783,7 +788,7 @@ OPENED = (
 
 @pytest.mark.parametrize("text", OPENED)
 def test_a_number_beside_what_it_opens_is_a_code(text: str) -> None:
-    code = re.search(r"\d[\d#-]{3,}(?!\d* \|\n\Z| May)" if "Since" in text else r"\d[\d#-]{3,}", text)
+    code = re.search(r"\d[\d#-]{3,}(?!\d* \|\n\Z| May)" if "Since" in text else r"[A\d][\dK#-]{2,}", text)
     assert code is not None
     kind = "password" if text.startswith("Clave") else "pin"
     assert mask(text) == text.replace(code[0], f"(masked {kind})")
@@ -793,12 +798,14 @@ def test_a_number_beside_what_it_opens_is_a_code(text: str) -> None:
     "text",
     [
         "entry code: 404",
+        "access code: 404, safe: 417",
         "Safe: 2019",
         "Safe: 12-10-25",
         "Tresor: gekauft 2019",
         "Alarm: 07:30",
         "Gate 4821 at Heathrow, garage: 4821 bricks",
         "| Error | Code |\n|---|---|\n| not found | 4040 |\n",
+        "| City | Code |\n|---|---|\n| Gateshead | 4821 |\n",
         "Combination: 3-4-3 with two strikers",
     ],
 )
@@ -812,6 +819,7 @@ PAIRED = (
     "anna@mail.example / {} (login for Spotify)",
     "| site | login |\n|---|---|\n| nas | anna / {} |\n",
     "| Dienst | Zugang |\n|---|---|\n| Bank | anna / {} |\n",
+    "| Konto | Login / Passwort |\n|---|---|\n| Amazon | anna / {} |\n",
 )
 
 
@@ -834,7 +842,15 @@ def test_a_pair_without_a_word_for_a_login_has_a_password_of_all_kinds_of_charac
 
 NETWORK = ("Code wifi : {}", "Wificode: {}", "Código wifi: {}", "Wi-Fi code: {}", "Clave wifi {}")
 NAMED_FIRST = (
-    *("Password Gmail {}", "Senha Gmail {}.", "mdp Spotify {}", "Anna's laptop password {}", "Palavra-passe {}"),
+    *(
+        "Password Gmail {}",
+        "hasło do banku {}",
+        "mot de passe de la banque {}",
+        "Senha Gmail {}.",
+        "mdp Spotify {}",
+        "Anna's laptop password {}",
+        "Palavra-passe {}",
+    ),
     *("[password {}](https://x.example/login)", "- [mot de passe {}](https://x.example) of the NAS"),
 )
 
