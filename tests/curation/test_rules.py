@@ -273,6 +273,7 @@ def test_what_is_told_of_others_or_supposed_is_left_alone(said: str) -> None:
         ("I live in New York.", "No, I live in York.", ["I live in York"]),
         ("i live in dublin.", "no, i live in cork", ["I live in cork"]),
         ("I work as a nurse.", "Actually I work as a teacher.", ["I work as a teacher"]),
+        ("I live in Cork.", "That's wrong, I live in Kerry.", ["I live in Kerry"]),
         ("I'm vegetarian and I have a dog.", "Actually I'm vegan.", ["I'm vegan"]),
         ("Soy vegetariana.", "En realidad soy vegana.", ["Soy vegana"]),
         ("I live in Dublin.", "I live in Cork, not Dublin.", ["I live in Cork, not Dublin"]),
@@ -339,6 +340,7 @@ def test_a_denial_takes_back_nothing_about_others(said: tuple[str, ...], left: l
         ("My brother is allergic to nuts.", "I meant my cousin."),
         ("I live in Leeds. I love tea.", "Sorry, I meant Leicester."),
         ("I live in Leeds. I love tea.", "I meant Leicester."),
+        ("I live in Leeds. I love tea.", "Correction: Leicester."),
         ("Mi hermano vive en Bilbao.", "Perdón, mi primo."),
     ],
 )
@@ -487,6 +489,21 @@ def test_a_denial_takes_back_the_last_value_and_joins_no_other_thing() -> None:
 
 def test_what_is_not_to_be_kept_is_not_even_if_it_comes_in_the_next_sentence() -> None:
     assert kept("Please don't save this. My locker is number 12. I live in Cork.") == ["I live in Cork"]
+
+
+@pytest.mark.parametrize(
+    "then",
+    ["Forget that.", "Just kidding.", "jk lol", "Scratch that, how do I do it?", "Please don’t remember that."],
+)
+def test_a_turn_takes_back_what_the_one_before_ended_with(then: str) -> None:
+    assert kept("I love tea. I live in Cork.", "Fine.", then) == ["I love tea"]
+    assert kept("I live in Cork. What time is it?", "Noon.", then) == ["I live in Cork"]
+    assert kept("I live in Cork.", "Fine.", "Is it far?", "No.", then) == ["I live in Cork"]
+
+
+def test_what_was_just_said_is_not_kept_if_nothing_else_follows_the_request() -> None:
+    assert kept("I love tea. I live in Cork. Don't remember that.") == ["I love tea"]
+    assert kept("I love tea. Don't remember this. I live in Cork.") == ["I love tea"]
 
 
 def test_the_models_own_words_are_no_facts_about_the_person() -> None:

@@ -149,13 +149,13 @@ def read(
     unread: list[int] = []
     before = {turn.number: asker for asker, turn in pairwise(turns) if asker.role != turn.role}
     speakers = {turn.number: turn.speaker for turn in own}
-    numbers: dict[str, list[int]] = {}  # of the turns of each speaker so far
+    turns_of: dict[str, list[Turn]] = {}  # by speaker, so far
     role_play = announced = makes = False
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
             break
-        theirs = numbers.setdefault(turn.speaker, [])
-        theirs.append(turn.number)
+        theirs = turns_of.setdefault(turn.speaker, [])
+        theirs.append(turn)
         lang = language(code) if code else None
         parsed = _UserTurn(turn, lang, first=not at, after_text=makes) if lang else None
         role_play = role_play or (parsed is not None and parsed.plays and not named)
@@ -221,7 +221,7 @@ def _corrected_by(
     sentence: Sentence,
     turn: Turn,
     facts: Collection[DrawnFact],
-    recent: Collection[int],
+    recent: Sequence[Turn],
     lang: Language,
     asker: Turn | None,
 ) -> Iterator[DrawnFact]:
@@ -231,20 +231,28 @@ def _corrected_by(
     denial, that is the value that was said last, or if it answers a question, the one that was asked about. Of a
     sentence that states nothing itself (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with
     the value that it denies; one that opens a turn and only amends (``sorry, I meant my cousin``) takes back the last
-    one of the turn before that has a name or number, too, or somebody of one's own.
+    one of the turn before that has a name or number, too, or somebody of one's own. One that opens a turn and takes
+    back what was said just before, or is the whole turn and asks not to keep it, takes back the end of the turn before.
 
     Args:
         sentence: of the turn.
         turn: of the person.
         facts: of the person, found so far.
-        recent: numbers of this turn of the person and of the one before.
+        recent: the turn of the person before this one, if there is one, and this one.
         lang: of the turn.
         asker: the turn of somebody else that the sentence may answer; None for none.
     """
     quote = " ".join(sentence.text.split())
     denies = phrase_pattern("feedback", "denies", r"\W*{}\b").match(quote) is not None
     found = _DENIED.search(quote)
+    opens, near = not turn.text[: sentence.start].strip(), {each.number for each in recent}
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
+    whole = opens and sentence.text.strip() == turn.text.strip()
+    plain = _plain(sentence)
+    if (opens and lang.pattern("taken_back").match(plain)) or (whole and lang.pattern("unkept").search(plain)):
+        ended = " ".join(recent[0].text.split())
+        yield from [old for old in before if old.turn in near and ended.endswith(old.quote)]
+        return
     new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
     end = sentences(asker.text)[-1:] if asker and denies else []
     asked = end[0].text if end and end[0].asks else ""
@@ -263,11 +271,11 @@ def _corrected_by(
                 last = old
         yield from [last] if last else ()
     elif denies and found:
-        denying = [old for old in before if old.turn in recent and _has(old.text, found["value"])]
+        denying = [old for old in before if old.turn in near and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
-    elif not asked and not turn.text[: sentence.start].strip():
+    elif opens and not asked:
         told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
-        said = [old for old in before if old.turn in recent and _amends(sentence, old.text, behind=False)]
+        said = [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from said[-1:]
 
@@ -395,7 +403,7 @@ class _UserTurn:
         lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
         talk = talk and not any(len(pattern.findall(self.plain)) >= most for most, pattern in _DOCUMENT)
-        unkept, skip, last = lang.pattern("unkept").search(self.plain) is not None, False, ""
+        unkept, skip, last = lang.pattern("unkept").search(self.plain) is not None, False, ""  # the sentence before
         for sentence in self.sentences:
             plain = _plain(sentence)
             if len(plain) > MOST_CHARACTERS:
@@ -404,7 +412,7 @@ class _UserTurn:
             doubted = back or lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
             if doubted and found and found[-1].quote.endswith(last):
                 found = [fact for fact in found if fact.quote != found[-1].quote]
-            last = " ".join(sentence.text.split())
+            before, last = last, " ".join(sentence.text.split())
             if back:
                 rest = plain[back.end() :].lstrip(" ,;:.!–—-")
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
@@ -412,6 +420,8 @@ class _UserTurn:
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
             if unkept and lang.pattern("unkept").search(plain):
                 skip = True  # "don't remember this" is often a sentence of its own, before the one that it is about
+                if sentence == self.sentences[-1] and found and found[-1].quote.endswith(before):
+                    found = [fact for fact in found if fact.quote != found[-1].quote]
                 continue
             if skip:
                 skip = False
