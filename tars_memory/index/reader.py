@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from tars_memory.index import database, fulltext, naming
 from tars_memory.index.fulltext import Filter, conditions_of
-from tars_memory.language.words import fold, joints, stem
+from tars_memory.language.words import apart, fold, joints, stem
 from tars_memory.vault.model import Line
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class IndexReader:
         if not count:
             return 0
         written, root = re.compile(rf"(?<![^\W_]){parts[0]}[{joints(parts[0])}]([^\W_]+)"), stem(parts[1])
-        texts = (fold(text) for _, text in self._texts(" ".join(parts), within, HYPHENS_READ))
+        texts = (fold(apart(text)) for _, text in self._texts(" ".join(parts), within, HYPHENS_READ))
         return count if any(stem(end) == root for text in texts for end in written.findall(text)) else 0
 
     def notes_named(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:

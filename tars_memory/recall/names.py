@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.errors import AmbiguousError, NotFoundError, PartialError, UsageError, counted, did_you_mean
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import SUGGESTIONS, folded as plain, key, spaced
-from tars_memory.language.words import STOP_WORDS, tokens, unspaced_runs
+from tars_memory.language.words import STOP_WORDS, apart, tokens, unspaced_runs
 from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
@@ -123,7 +123,7 @@ class QuestionWords:
 
     def __init__(self, question: str) -> None:
         self._text = plain(question)
-        self._words = frozenset(tokens(self._text))
+        self._words = frozenset(tokens(apart(self._text)))
 
     def touches(self, name: str) -> bool:
         """Whether a name occurs in the question.
@@ -162,16 +162,20 @@ class Names:
     def __init__(self, names: Iterable[str], targets: Iterable[str] = ()) -> None:
         self.names = frozenset(filter(None, map(plain, names)))
         self._targets = frozenset(map(str.casefold, targets))
-        ordered = sorted(self.names, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_name_pattern, ordered))) if ordered else None
+        self._unspaced = frozenset(name for name in self.names if unspaced_runs(name))
+        patterns = map(_name_pattern, sorted(self.names - self._unspaced, key=len, reverse=True))
+        self._pattern = re.compile("|".join(patterns)) if self.names - self._unspaced else None
 
     def found_in(self, text: str) -> bool:
         """Whether a text contains one of the names or links."""
         if self._targets and "[" in text and any(target.casefold() in self._targets for target in targets_in(text)):
             return True
+        text = plain(text)
+        if any(name in text for name in self._unspaced):
+            return True
         if self._pattern is None:
             return False
-        text = plain(text)
+        text = apart(text)
         after = (text[match.end() : match.end() + 1] for match in self._pattern.finditer(text))
         return any(not sign or unicodedata.category(sign)[0] != "M" for sign in after)  # a vowel sign, as in India
 
@@ -342,9 +346,7 @@ def bare(text: str, option: str) -> str:
 
 
 def _name_pattern(name: str) -> str:
-    """Return a pattern that finds a name between word boundaries; in scripts without blanks anywhere."""
-    if unspaced_runs(name):
-        return re.escape(name)
+    """Return a pattern that finds a name between word boundaries."""
     before = r"(?<![^\W_])" if name[0].isalnum() else ""
     after = r"(?![^\W_])" if name[-1].isalnum() else ""
     return before + re.escape(name) + after

@@ -43,6 +43,7 @@ def told(note: str, question: str = "", **options: bool) -> list[str]:
         ("Юлия", "как дела у Юлии и юлия?", True),
         ("田中", "田中さんはどこに住んでいますか", True),
         ("田中", "山田さんはどこ", False),
+        ("Anna", "Anna는 어디에 살아요?", True),
         ("The Who", "when do the who play?", True),
         ("Will", "where does Will live?", True),
         ("the house", "the garden of the town", False),

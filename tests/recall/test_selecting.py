@@ -37,6 +37,8 @@ NOW = datetime(2026, 11, 21, 12).astimezone()
         ("राम", "राम घर गया", True),
         ("राम", "रामायण पढ़ा", False),
         ("田中", "昨日田中さんに会った", True),
+        ("Anna", "昨日Annaさんに会った", True),
+        ("Ann", "昨日Annaさんに会った", False),
         ("C++", "wrote C++ all day", True),
         ("C++", "wrote C all day", False),
         ("R2", "the R2-unit", True),
