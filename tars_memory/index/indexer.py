@@ -394,7 +394,8 @@ class _Refresh:
     def _is_implausible(self, stored: dict[str, bytes], difference: intake.Diff) -> bool:
         """Whether the sweep looks like an unmounted or emptied vault; adds a notice to the report if so.
 
-        Notes that we removed ourselves, as ``undo`` of many writes does, are missing for that reason alone.
+        Notes that we removed ourselves, as ``undo`` of many writes does, are missing for that reason alone, unless they
+        were made again since.
 
         Raises:
             VaultError: (strict) it does.
@@ -411,8 +412,10 @@ class _Refresh:
         if reason is not None:
             with suppress(UnwritableError):  # without a journal nothing is known to be ours
                 journal = vault.writing.journal.Journal(self._index.files.folder / "journal")
-                ours = vault.writing.history.removed_notes(journal, frozenset(difference.missing))
-                reason = reason_without(ours)
+                removed = vault.writing.history.removed_notes(journal, frozenset(difference.missing))
+                known = intake.stored(self._index.connection())
+                sizes = {path: database.STAMP.pack(size, 0, 0, 0)[:8] for path, size in removed.items()}
+                reason = reason_without({path for path, size in sizes.items() if known[path].startswith(size)})
         if reason is None:
             return False
         if self._budget.strict:

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -234,6 +235,13 @@ def test_notes_that_we_removed_ourselves_do_not_trip_the_brake(make_index, tmp_p
     index.refresh()
     store.undo()
     assert (index.refresh().removed, len(paths(index, "tea"))) == (60, 40)
+    (index.vault.root / "ours").mkdir()
+    for number in range(60):  # somebody wrote them again
+        (index.vault.root / f"ours/{number}.md").write_text("green tea\n")
+    index.refresh()
+    shutil.rmtree(index.vault.root / "ours")
+    assert index.refresh().unmounted
+    index.reindex(full=True)
     for number in range(30):  # these went without us
         (index.vault.root / f"{number}.md").unlink()
     assert index.refresh().unmounted

@@ -308,15 +308,17 @@ def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
     return items
 
 
-def removed_notes(journal: Journal, paths: Collection[str]) -> set[str]:
-    """Return those of the paths whose note was removed by the last of our writes of it, by ``undo`` for example."""
-    last: dict[str, str] = {}
+def removed_notes(journal: Journal, paths: Collection[str]) -> dict[str, int]:
+    """Return those of the paths whose note was removed by the last of our writes of it, by ``undo`` for example, each
+    with the number of bytes that it had: another program may have made it again since.
+    """
+    last: dict[str, JournalEntry] = {}
     for entry in entries(journal):
         if entry.file in paths:
-            last.setdefault(entry.file, entry.op)
+            last.setdefault(entry.file, entry)
             if len(last) == len(paths):
                 break
-    return {path for path, op in last.items() if op == "remove"}
+    return {path: entry.record["size"][0] for path, entry in last.items() if entry.op == "remove" and not entry.purged}
 
 
 RESTORE = "restore"
