@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors.cli.call import Call, command, flag, option, word
 from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, TransientNotice, UsageError
 from tars_memory.recall.query import obsidian_url
 from tars_memory.vault.suspicion import shell_path
 
@@ -93,6 +93,8 @@ def _show(
     answered = call.answered({**members, "obsidian_url": url, "opened": bool(opener)}, call.dry_run_notice())
     if not answered and (always or not opener):
         call.out.data(printed, of_notes=False)
+        if starts and not opener and call.interactive and call.out.screen:
+            call.notices([TransientNotice("to open it in your editor, set VISUAL or EDITOR: export EDITOR=nano")])
     if opener:
         call.out.flush()
         try:
