@@ -267,7 +267,7 @@ class Output:
 
     def as_called(self, text: str) -> str:
         """Return a message in which commands begin with the name that the person calls the program by."""
-        return re.sub(rf"(?<![\w./-]){PROGRAM} (?=[a-z])", f"{self.called} ", text)
+        return re.sub(rf"(?<![\w./-]){PROGRAM} (?=[a-z]|--)", f"{self.called} ", text)
 
     def say_always(self, text: str, *, end: str = "\n") -> None:
         """Print something on stderr, even with ``--quiet``.

@@ -219,7 +219,12 @@ def headings(
 
 
 FACT = 'add Anna "lives in" Cork'
-VERBS = {"add": f"add SUBJECT PREDICATE OBJECT, as: facts {FACT}", "end": "end REF", "remove": "remove REF"}
+VERBS = {
+    "add": f"SUBJECT PREDICATE OBJECT, as: tars-memory facts {FACT}",
+    "end": "tars-memory facts end REF",
+    "remove": "tars-memory facts remove REF",
+}
+"""How each is called."""
 
 
 MISSING = "no such fact is known"
@@ -355,7 +360,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     if verb == "add" and on:
         raise UsageError("--on belongs to end", "--since names the first day of a fact")
     if verb != "add" and (since or until or (on and verb == "remove")):
-        raise UsageError("--since and --until belong to add, --on to end", f"facts {VERBS[verb]}")
+        raise UsageError("--since and --until belong to add, --on to end", VERBS[verb])
     if verb == "add":
         if len(rest) != 3:
             raise UsageError(f"facts add takes three words or quoted parts, not {len(rest)}", VERBS["add"])
@@ -368,7 +373,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
         return call.report(receipt, repeated="already known; nothing written")
     memory, target = call.memory(), " ".join(rest)
     if not target:
-        raise UsageError("no fact is named", f"facts {VERBS[verb]}; facts --all lists them")
+        raise UsageError("no fact is named", f"{VERBS[verb]}; tars-memory facts --all lists them")
     if verb == "end":
         return call.report(memory.end_fact(target, on=call.day(on, "--on")), repeated="it ended then already")
     return call.report(memory.remove_fact(target))

@@ -276,7 +276,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
         instead = "without one hook answers an event from stdin, and --agent says who calls"
         raise UsageError(f"unknown action: {action!r}", f"it is {', '.join(ACTIONS)}; {instead}")
     if unknown := [name for name in names if name not in hooks.AGENTS]:
-        raise UsageError(f"unknown agent: {unknown[0]!r}", f"hook {action} takes {KNOWN}")
+        raise UsageError(f"unknown agent: {unknown[0]!r}", f"tars-memory hook {action} takes {KNOWN}")
     settings = Settings(call.env)
     hosts = jobs.hosts.Hosts(call.env, settings.places.state, hooks.lines_of(settings.hook.lines))
     if action == "status":
