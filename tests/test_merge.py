@@ -175,13 +175,19 @@ def test_what_cannot_be_merged_by_entry_is_merged_by_lines_without_conflict_mark
     def driven(*texts: str) -> tuple[int, str, str]:
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)
+        one, other = sorted(files[1:], key=Path.read_text)
         git = subprocess.run(
-            ["git", "merge-file", "-p", "--union", *map(str, (files[1], files[0], files[2]))], capture_output=True
+            ["git", "merge-file", "-p", "--union", *map(str, (one, files[0], other))], capture_output=True
         )
         done = run_driver(*map(str, files))
         assert done.by_lines
+        merged = files[1].read_text()
+        files[1].write_text(texts[2])
+        files[2].write_text(texts[1])
+        assert run_driver(*map(str, files)) == done
+        assert files[1].read_text() == merged, "whoever pulls"
         assert sorted(tmp_path.iterdir()) == sorted(files)
-        return done.code, files[1].read_text(), git.stdout.decode()
+        return done.code, merged, git.stdout.decode()
 
     code, ours, its = driven("- a\n", "- b\n```\n", "- c\n```\n- d\n")
     assert (code, ours) == (0, its)

@@ -78,7 +78,8 @@ def run_driver(base: str, ours: str, theirs: str) -> MergeOutcome:
         merged = None
     try:
         if merged is None:
-            done = _git("merge-file", "-p", "--union", ours, base, theirs)
+            one, other = sorted((ours, theirs), key=lambda path: Path(path).read_bytes())  # the same whoever pulls
+            done = _git("merge-file", "-p", "--union", one, base, other)
             if done.returncode:  # a binary file keeps our side, as a conflict: FAILED would end git's whole merge
                 binary = any(b"\0" in version for version in versions)
                 return MergeOutcome(1 if binary else FAILED, by_lines=True)
