@@ -692,6 +692,15 @@ POLISH = dialogue(
 )  # fmt: skip
 
 
+def test_what_is_taken_back_or_not_to_be_kept_is_not_taken_from_a_model_either(house: House) -> None:
+    said = ("Off the record, I hate my boss. I drink.", "I love tea. I live in Leeds.", "Forget that.", "I row daily.")
+    talk = [part for text in (*said, "I owe Ann 50. Don't remember that.") for part in (text, "Fine.")]
+    points = (("I hate my boss", 1), ("I drink.", 1), ("I love tea.", 3), ("I live in Leeds", 3), ("I row daily", 7))
+    model = ScriptedLLM([claims(*points, ("I owe Ann 50", 9))])
+    done = house.extract(house.log(logs.chat_jsonl(dialogue(*talk))), model=model)
+    assert texts(done) == ["I love tea", "I row daily"]
+
+
 def test_what_the_rules_could_not_read_waits_for_a_model(house: House) -> None:
     log = house.log(logs.chat_jsonl(POLISH))
     assert texts(house.extract(log)) == ["I live in Cork and I work at the Harbour School"]

@@ -97,6 +97,9 @@ def draw(
         dropped += ungrounded
     if secret := sum(suspicion.MARK in fact.text for fact in found):
         found, dropped["secret"] = [fact for fact in found if suspicion.MARK not in fact.text], secret
+    withdrawn = rules.withdrawn(transcript.turns)
+    kept = [fact for fact in found if not any(_overlap(fact.quote, text) for text in withdrawn.get(fact.turn, ()))]
+    found, dropped["withdrawn"] = kept, len(found) - len(kept)
     by_rules = _by_rules(transcript, new, when)
     facts = _with_asked(found, by_rules.facts)
     # Known or not without the claim: a known fact may be said to be over.
@@ -108,17 +111,22 @@ def draw(
     return Drawn(offered, dropped, by_rules.topics, decisions, left_out=left_out)
 
 
+def _overlap(one: str, other: str) -> bool:
+    """Whether one of two quotes of a turn is a part of the other."""
+    return one in other or other in one
+
+
 def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> list[DrawnFact]:
     """Return the model's facts, and those the person asked to be remembered that no quote of the model contains."""
     asked = [fact for fact in by_rules if fact.asked]
 
-    def overlap(one: DrawnFact, other: DrawnFact) -> bool:
-        return one.turn == other.turn and (one.quote in other.quote or other.quote in one.quote)
-
     def is_found(one: DrawnFact) -> bool:
         return any(one.turn == fact.turn and one.text.casefold() in fact.quote.casefold() for fact in found)
 
-    marked = [fact._replace(asked=any(overlap(fact, other) for other in asked)) for fact in found]
+    marked = [
+        fact._replace(asked=any(fact.turn == other.turn and _overlap(fact.quote, other.quote) for other in asked))
+        for fact in found
+    ]
     return [*marked, *(fact for fact in asked if not is_found(fact))]
 
 

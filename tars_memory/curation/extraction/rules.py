@@ -187,6 +187,27 @@ def unread(turns: Sequence[Turn]) -> set[int]:
     return {turn.number for turn, code in zip(own, _languages(own), strict=True) if not code}
 
 
+def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
+    """Return, by number of the person's turn, the sentences that they take back or ask not to keep: a model may quote
+    them all the same.
+    """
+    own = [turn for turn in turns if turn.role == "user"]
+    found: dict[int, list[str]] = {turn.number: [] for turn in own}
+    before: dict[str, tuple[int, str]] = {}  # by speaker, how the last turn ended, and its number
+    for turn, code in zip(own, _languages(own), strict=True):
+        said = [sentence for sentence in sentences(turn.text) if len(sentence.text) <= MOST_CHARACTERS]
+        for at, sentence in enumerate(said if code else ()):
+            unkept = language(code).pattern("unkept").search(_plain(sentence))
+            if unkept:
+                found[turn.number] += [each.text for each in said[at : at + 2]]
+            if language(code).pattern("taken_back").match(_plain(sentence)) or (unkept and at == len(said) - 1):
+                number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
+                found[number] += [text] if text else []
+        if said:
+            before[turn.speaker] = (turn.number, said[-1].text)
+    return {number: [" ".join(text.split()) for text in texts] for number, texts in found.items() if texts}
+
+
 def _languages(turns: Sequence[Turn]) -> list[str]:
     """Return the language code of each turn; empty for a language that we don't know.
 
