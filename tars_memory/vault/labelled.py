@@ -733,7 +733,7 @@ _ITEM = rf"[ \t>]{{0,16}}(?:[-*+]|\d{{1,3}}[.)])[ \t]{MARKS}([^\n]{{0,300}})[^\n
 
 
 _MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\d.-]{0,6}[A-Za-z]{0,2}|[A-Z]?[a-z]+[A-Z]{2,}\d{1,2}"
-_NAMED = rf"{_MODEL_NAME}|(?:[A-Z]?[a-z]+)+\d[a-z]{{0,2}}|[a-z]{{2,3}}-?\d{{1,4}}"
+_NAMED = rf"{_MODEL_NAME}|[A-Z]?[a-z]++(?>(?:[A-Z][a-z]++)*)\d[a-z]{{0,2}}|[a-z]{{2,3}}-?\d{{1,4}}"
 """Names of standards, models and programs, such as ``RFC2898`` and ``PostgreSQL16``: without a label of their own they
 are not passwords.
 """

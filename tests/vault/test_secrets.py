@@ -388,6 +388,12 @@ def test_time_is_linear_in_the_lines_of_a_value(head: str, times: int) -> None:
         took(1)
 
 
+@pytest.mark.parametrize("value", ["a" * 100 + "!1", "aB" * 50 + "!1", "Ab" * 50 + "!1"])
+def test_a_value_that_is_nearly_a_name_is_judged_at_once(value: str) -> None:
+    with within(2):
+        assert value not in mask(f"password manager: {value}\n[password {value}](x)\nanna / {value} login")
+
+
 @pytest.mark.timed
 @pytest.mark.parametrize("part", ["x", "g\u200bh "])
 def test_a_line_of_a_megabyte_is_read_in_seconds(part: str) -> None:
