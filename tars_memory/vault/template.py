@@ -33,6 +33,11 @@ CONFIG = f"{OURS}config.toml"
 FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-notes.json")
 """Files that ``init`` puts into an empty folder."""
 
+_QUESTION = "Shall today's go there, too?"
+
+_DIARY = 30
+"""Number of notes named by day, one in three days or more, from which on they are taken for a diary unasked."""
+
 _MAX_USERS_SHOWN = 3
 """Maximum number of users of an agent's folder that a notice names."""
 
@@ -99,13 +104,14 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
     notes are created when something is written into them.
 
     Where notes of days lie in another place than today's would, ``.tars/config.toml`` gets the lines that put today's
-    among them, by a write of its own that ``undo`` takes back, unless the person says no.
+    among them, by a write of its own that ``undo`` takes back, if the person agrees or they are a diary.
 
     Args:
         vault: the folder, as it is.
         store: writes into it.
         today: the day whose note is named in the report.
-        ask: asks the person a question that a yes or a no answers; None: there is nobody to ask, and it counts as yes.
+        ask: asks the person a question that a yes or a no answers; None: there is nobody to ask, and the notes decide
+            (:func:`_is_diary`).
 
     Raises:
         UnwritableError: the vault can't be written.
@@ -145,11 +151,12 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
     daily = vault.layout.daily_path(today) if own else ""
     settings, why = ({}, "") if own or vault.layout.problem else _days_elsewhere(vault)
     lines = " and ".join(f"{key} = {_text_literal(value)}" for key, value in settings.items())
-    if settings and not vault.layout.places_days and (ask is None or ask(f"{why}. Shall today's go there, too?")):
+    there = vault.with_layout(**settings)
+    if settings and not vault.layout.places_days and (ask(f"{why}. {_QUESTION}") if ask else _is_diary(there)):
         with store.session("init", vault) as session:
             if session.write(CONFIG, lambda data: _config_splices(data or b"", settings)).created:
                 created.append(CONFIG)
-        daily = vault.with_layout(**settings).layout.daily_path(today)
+        daily = there.layout.daily_path(today)
         says = "would say" if store.dry_run else "says"
         notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
     elif settings:
@@ -180,6 +187,12 @@ def _days_elsewhere(vault: Vault) -> tuple[dict[str, str], str]:
     if _is_outline(vault.with_layout(**settings)):
         settings["log_heading"] = ""
     return settings, f"{counted(count, 'note')} in {folder or 'the vault'} are named by day"
+
+
+def _is_diary(vault: Vault) -> bool:
+    """Whether the daily notes are so many, and so close to each other, that they can't be those of weekly meetings."""
+    days = sorted(filter(None, map(vault.layout.day_of, vault.paths())))
+    return len(days) >= _DIARY and (days[-1] - days[-_DIARY]).days <= 3 * _DIARY
 
 
 def _is_outline(vault: Vault) -> bool:

@@ -172,10 +172,10 @@ def test_a_vault_in_a_vault_is_told_once(tmp_path: Path) -> None:
     assert init(root / "House", tmp_path / "state").notices == []
 
 
-def diary(root: Path, name: str, text: str = "a walk\n") -> None:
-    """Write two days under a name with a place for the day."""
-    for day in (19, 20):
-        path = root / name.format(day)
+def diary(root: Path, name: str, text: str = "a walk\n", count: int = 2, every: int = 1) -> None:
+    """Write days up to yesterday under a name in which strftime fills the day."""
+    for number in range(count):
+        path = root / (NOW - timedelta(days=1 + number * every)).strftime(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
@@ -183,28 +183,37 @@ def diary(root: Path, name: str, text: str = "a walk\n") -> None:
 @pytest.mark.parametrize(
     ("name", "text", "after"),
     [
-        ("Dziennik/2026-11-{}.md", "a walk\n", "## Log\n- HH:05 tea\n"),
-        ("journals/2026_11_{}.md", "- a walk\n\t- by the sea\n\t  id:: 1\n-\n", "- HH:05 tea\n"),
-        ("Daily/2026/11/2026-11-{}.md", "- a walk\n---\n", "## Log\n- HH:05 tea\n"),
+        ("Dziennik/%Y-%m-%d.md", "a walk\n", "## Log\n- HH:05 tea\n"),
+        ("journals/%Y_%m_%d.md", "- a walk\n\t- by the sea\n\t  id:: 1\n-\n", "- HH:05 tea\n"),
+        ("Daily/%Y/%m/%Y-%m-%d.md", "- a walk\n---\n", "## Log\n- HH:05 tea\n"),
     ],
 )
 def test_today_goes_where_the_notes_of_days_are(tmp_path: Path, name: str, text: str, after: str) -> None:
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
-    diary(root, name, text)
+    diary(root, name, text, 30, every=3)
     before = tree(root)
     report = Memory.init(root, env=env, now=NOW)
-    assert report.notices[0].startswith("2 notes in ") and ".tars/config.toml says daily_f" in report.notices[0]
-    assert report.daily == name.format(21) and ".tars/config.toml" in report.created
+    assert report.notices[0].startswith("30 notes in ") and ".tars/config.toml says daily_f" in report.notices[0]
+    assert report.daily == NOW.strftime(name) and ".tars/config.toml" in report.created
     assert before.items() <= tree(root).items()
     with Memory(root, env=env, now=NOW) as memory:
-        assert memory.log("tea").path == name.format(21)
-    assert re.sub(r"\d\d:", "HH:", (root / name.format(21)).read_text()) == after
+        assert memory.log("tea").path == NOW.strftime(name)
+    assert re.sub(r"\d\d:", "HH:", (root / NOW.strftime(name)).read_text()) == after
     assert Memory.init(root, env=env, now=NOW).notices == [], "it is said once"
+
+
+@pytest.mark.parametrize(("count", "every"), [(29, 1), (52, 7)])
+def test_a_script_takes_no_meetings_for_a_diary(tmp_path: Path, count: int, every: int) -> None:
+    root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    diary(root, "Meetings/%Y-%m-%d.md", count=count, every=every)
+    report = Memory.init(root, env=env, now=NOW)
+    assert f"{count} notes in Meetings are named by day; to put today's there, write" in report.notices[0]
+    assert not report.daily and not (root / ".tars/config.toml").exists()
 
 
 def test_undo_takes_the_place_of_days_back_alone(tmp_path: Path) -> None:
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
-    diary(root, "Journal/2026-11-{}.md")
+    diary(root, "Journal/%Y-%m-%d.md", count=30)
     Memory.init(root, env=env, now=NOW)
     with Memory(root, env=env, now=NOW) as memory:
         memory.undo()
@@ -218,7 +227,7 @@ def test_a_no_leaves_the_place_of_days_and_the_next_init_asks_again(tmp_path: Pa
         asked.append(question)
         return False
 
-    diary(root, "Journal/2026-11-{}.md")
+    diary(root, "Journal/%Y-%m-%d.md")
     for _ in range(2):
         report = Memory.init(root, refuse, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW)
         assert report.notices[0].endswith(
@@ -230,7 +239,7 @@ def test_a_no_leaves_the_place_of_days_and_the_next_init_asks_again(tmp_path: Pa
 
 def test_days_in_another_folder_count_until_as_many_are_in_their_place(tmp_path: Path) -> None:
     root = tmp_path / "vault"
-    diary(root, "Journal/2026-11-{}.md")
+    diary(root, "Journal/%Y-%m-%d.md")
     for day in ("15", "16"):  # one log in the wrong place is no reason to say no more
         assert init(root, tmp_path / "state", dry_run=True).notices
         (root / f"2026-11-{day}.md").write_text("- b\n")
@@ -246,7 +255,7 @@ def test_days_in_another_folder_count_until_as_many_are_in_their_place(tmp_path:
 )
 def test_a_place_of_days_that_the_person_set_stays(tmp_path: Path, path: str, text: str) -> None:
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
-    diary(root, "Journal/2026-11-{}.md")
+    diary(root, "Journal/%Y-%m-%d.md")
     (root / path).parent.mkdir()
     (root / path).write_text(text)
     report = Memory.init(root, lambda _: pytest.fail("it asked"), env=env, now=NOW)

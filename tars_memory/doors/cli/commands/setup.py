@@ -41,9 +41,9 @@ def init(
     """Make a vault in PATH, or add what is missing to a vault you already have. No note that exists is changed.
 
     Prints the vault's folder. From then on the vault is found from inside its folder. If notes named by day lie in a
-    folder that neither Obsidian's settings nor yours name, init asks at a terminal whether today's goes there, too, and
-    sets that in a script. If the embedding model can't read the languages of your notes, init names one that can and
-    asks at a terminal whether to use it.
+    folder that neither Obsidian's settings nor yours name, init asks at a terminal whether today's goes there, too; a
+    script sets that if there are 30 or more, ten a month. If the embedding model can't read the languages of your
+    notes, init names one that can and asks at a terminal whether to use it.
 
     --git makes the folder a git repository if it is in none, adds what is missing to its .gitattributes, and tells this
     clone how to merge. tm undo takes the lines back; git config --remove-section merge.tars-memory forgets the rest.
