@@ -124,6 +124,7 @@ class Query:
         words: folded single words to search for, without repeats and without stop words (unless there are no others).
         phrases: folded sequences of words, from quotes and from compounds such as ``10.0.0.1`` or ``a-b``.
         quoted: those of the phrases that were in quotes.
+        written: folded texts in quotes with scripts without blanks, which are literals, too.
         literals: folded strings that no word index contains: emoji, ``c++``, words of scripts without spaces.
         prefixes: folded beginnings of words.
         negations: folded words and phrases that a hit must not contain.
@@ -165,7 +166,7 @@ class Query:
     meaning = last_word = language = ""
     unfinished = is_sentence = False
     is_latin = True
-    words = literals = prefixes = negations = tuple[str, ...]()
+    words = literals = written = prefixes = negations = tuple[str, ...]()
     phrases = quoted = tuple[tuple[str, ...], ...]()
     names = date_words = tokens = grammar = small_words = frozenset[str]()
 
@@ -225,9 +226,11 @@ class Query:
     @property
     def exact(self) -> bool:
         """Whether the query is nothing but quotes: then a hit has to contain one of them."""
-        inside = {word for phrase in self.quoted for word in phrase}
-        others = self.prefixes or self.literals or len(self.quoted) < len(self.phrases)
-        return bool(self.quoted) and not others and inside.issuperset(self.words)
+        written = language.Divided(" ".join(self.written))
+        inside = {*written.words, *(word for phrase in self.quoted for word in phrase)}
+        others = {*self.prefixes, *self.literals}.difference(self.written, written.literals)
+        more = others or len(self.quoted) + len(written.phrases) < len(self.phrases)
+        return bool(self.quoted or self.written) and not more and inside.issuperset(self.words)
 
 
 def half_lives(options: "RecallOptions") -> dict[str, float]:
@@ -392,7 +395,9 @@ class _Parser:
         """Add a quoted phrase; its words count by themselves too."""
         self.meaning_parts.append(value)
         parts = tuple(tokens(value))
-        if len(parts) > 1:
+        if unspaced_runs(value):
+            self.query.written = (*self.query.written, fold(value))
+        elif len(parts) > 1:
             self.phrases[parts] = None
             self.query.quoted = (*self.query.quoted, parts)
         self.texts.append(value)
@@ -412,7 +417,7 @@ class _Parser:
         """Divide all texts into words, compounds and literals, and set the fields of the query, up to their limits."""
         query = self.query
         found = language.Divided(" ".join(self.texts))
-        words, literals = list(found.words), list(found.literals)
+        words, literals = list(found.words), list(dict.fromkeys((*query.written, *found.literals)))
         self.phrases |= found.phrases
         if not (words or self.phrases or literals or query.prefixes):
             words, literals = list(found.stop_words), [] if found.stop_words else list(found.punctuation)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory import vault
 from tars_memory.errors import TarsError
+from tars_memory.index.fulltext import fold_signs
 from tars_memory.index.naming import name_parts, names_of
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
@@ -625,7 +626,7 @@ def scored(
     if not relevant:
         return [line for chunk in named for line in chunk.lines] or scores.best_lines_of_named_notes(pool), pool.blank
     if query.exact and mode != "semantic":
-        return _lines_with_phrases(pool, terms), pool.blank
+        return _lines_with_phrases(pool, (*terms.phrase_keys, *map(fold_signs, asked.written))), pool.blank
     least = least_nearness(pool)
     return [line for chunk in pool.chunks if shows(chunk, pool, least) for line in _telling_lines(chunk)], pool.blank
 
@@ -705,11 +706,10 @@ def _without_grammar(query: Query, reader: IndexReader) -> Query:
     return query
 
 
-def _lines_with_phrases(pool: Pool, terms: Terms) -> list[CandidateLine]:
-    """Return the lines that contain a phrase of the query, or all lines of a chunk if a phrase continues on the next
-    line.
+def _lines_with_phrases(pool: Pool, keys: Sequence[str]) -> list[CandidateLine]:
+    """Return the lines that contain a phrase of the query, given by the keys of their terms, or all lines of a chunk if
+    a phrase continues on the next line.
     """
-    keys = terms.phrase_keys
     lines: list[CandidateLine] = []
     for chunk in pool.chunks:
         if any(key in chunk.counts for key in keys):

@@ -94,6 +94,9 @@ def vault(tmp_path_factory):
         ("15,000", "15,000円"),
         ("15000", "15,000円"),
         ("佐々木", "佐々木さん"),
+        ('"Transformerのattention"', "attention機構"),
+        ('"佐藤木材"', "佐藤木材の"),
+        ('"502号室"', "５０２号室"),
         ("usb", "ＵＳＢの"),
         ("502号室", "５０２号室"),
         ("５０２", "５０２号室"),
@@ -124,7 +127,23 @@ def test_a_word_is_found_in_its_language(vault, text, line):
     assert line in found[0]
 
 
-@pytest.mark.parametrize("text", ["Königsberg", "хлеб", "σπίτι", "飛行機", "비행기", "طائرة", "पानी", "🐙", "ğ", "qué"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Königsberg",
+        "хлеб",
+        "σπίτι",
+        "飛行機",
+        "비행기",
+        "طائرة",
+        "पानी",
+        "🐙",
+        "ğ",
+        "qué",
+        '"attention学習"',
+        '"佐藤の社長"',
+    ],
+)
 def test_what_no_note_holds_is_not_found(vault, text):
     assert vault.found(text) == []
 

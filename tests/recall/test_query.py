@@ -55,6 +55,8 @@ def test_nothing_but_quotes_is_exact():
     assert read('"oat milk" "green tea"').exact
     assert not read('"oat milk" tea').exact
     assert not read("oat milk").exact
+    assert read('"佐藤先生の研究室"').exact and read('"attention機構" "oat milk"').exact
+    assert not read('"佐藤先生" 研究室').exact and not read('"attention機構" oat').exact and not read("佐藤").exact
 
 
 def test_curly_quotes_are_quotes_and_an_open_one_is_text():
