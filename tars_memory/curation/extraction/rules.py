@@ -648,8 +648,7 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
         # "She", "Die Katze" and "Morgen" name nobody
         if not person or (person in dated and person.split()[0].casefold() not in lang.words("words")):
             return table
-    claim = stated(dated, day, (lang.code,))
-    return {"kind": "fact"} if claim and (claim.subject not in (ME, WE) or _names_me(plain, lang)) else None
+    return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
 
 
 def _reference(lang: Language, plain: str, start: int = 0) -> re.Match[str] | None:
@@ -776,7 +775,8 @@ def _past(year: int, month: int, day: int, said: date) -> date | None:
 @cache
 def _names(code: str) -> dict[str, str]:
     """Return the named parts that a language's patterns of facts are built of."""
-    names = {**shared()["names"], **language(code).table["fact_names"]}
+    table = language(code).table
+    names = {**shared()["names"], "kin": table["names"]["kin"], **table["fact_names"]}
     return {name: joined(text) for name, text in names.items()}
 
 
