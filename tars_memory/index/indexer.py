@@ -422,7 +422,8 @@ class _Refresh:
             raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")
         report.stale = len(difference)
         report.unmounted = True
-        report.notices.append(f"the vault {reason}; this answer is from the index as it was (reindex --full overrides)")
+        stays = "what is gone is not found, and the index keeps it (tars-memory reindex --full drops it)"
+        report.notices.append(f"the vault {reason}; {stays}")
         return True
 
 
