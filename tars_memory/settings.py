@@ -651,7 +651,12 @@ class Settings:
         path = self.places.config / "config.toml"
         try:
             text = (disk.read(path, links=True) or b"").decode()
-            changed = with_setting(text, section, f"{key} = {json.dumps(value, ensure_ascii=False)}", key)
+            line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
+            changed = with_setting(text, section, line, key)
+            if line not in changed:
+                raise UnwritableError(
+                    f"{path}: {section} is written in a way that is left alone", f"set {key} of it there"
+                )
             place = Path(os.path.realpath(path))
             place.parent.mkdir(parents=True, exist_ok=True)
             rights = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
@@ -711,12 +716,15 @@ SECTIONS: dict[str, type[Options]] = {
 
 
 def with_setting(text: str, section: str, line: str, key: str) -> str:
-    """Set one line of a section in a configuration: in place, else below the section's name, else at the end."""
+    """Set one line of a section in a configuration: in place, else below the section's name, else at the end; at the
+    start, where the section is written as ``section.key = …``. A text in which none of these is valid stays as it is.
+    """
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.split("\n")
     head = next((at for at, row in enumerate(lines) if re.match(rf"\ufeff?\s*\[{section}\]\s*(#.*)?$", row)), None)
     if head is None:
-        return f"{text.rstrip()}{end}{end}[{section}]{end}{line}{end}".lstrip()
+        ways = (f"{text.rstrip()}{end}{end}[{section}]{end}{line}{end}".lstrip(), f"{section}.{line}{end}{text}")
+        return next((changed for changed in ways if _is_whole(changed.lstrip("\ufeff"))), text)
     line += end[:-1]
     for at in range(head + 1, len(lines)):
         if lines[at].lstrip().startswith("["):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -215,6 +216,18 @@ def test_a_list_over_several_lines_is_replaced_whole(tmp_path: Path) -> None:
     assert settings(tmp_path).sources.logs == ["/a, b", "/c"]
     settings(tmp_path).write("sources", "paths", ["/a, b"])
     assert path.read_text() == '[sources]\npaths = ["/a, b"]\nvectors = 9\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [("recall.limit = 5\n", 'recall.mode = "lexical"\nrecall.limit = 5\n'), ("recall = { limit = 5 }\n", None)],
+)
+def test_a_section_in_another_spelling_stays_valid(tmp_path: Path, text: str, after: str | None) -> None:
+    path = tmp_path / "home/config/config.toml"
+    write(path, text)
+    with pytest.raises(UnwritableError, match="left alone") if after is None else nullcontext():
+        settings(tmp_path).write("recall", "mode", "lexical")
+    assert path.read_text() == (after or text)
 
 
 @pytest.mark.parametrize("word", ["none", "off", "No", "FALSE", "0"])

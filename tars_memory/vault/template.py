@@ -151,11 +151,13 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
     daily = vault.layout.daily_path(today) if own else ""
     settings, why = ({}, "") if own or vault.layout.problem else _days_elsewhere(vault)
     lines = " and ".join(f"{key} = {_text_literal(value)}" for key, value in settings.items())
-    there = vault.with_layout(**settings)
+    there, is_set = vault.with_layout(**settings), False
     if settings and not vault.layout.places_days and (ask(f"{why}. {_QUESTION}") if ask else _is_diary(there)):
         with store.session("init", vault) as session:
-            if session.write(CONFIG, lambda data: _config_splices(data or b"", settings)).created:
-                created.append(CONFIG)
+            written = session.write(CONFIG, lambda data: _config_splices(data or b"", settings))
+        is_set = written.changed
+        created += [CONFIG] if written.created else []
+    if is_set:
         daily = there.layout.daily_path(today)
         says = "would say" if store.dry_run else "says"
         notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")

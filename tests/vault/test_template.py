@@ -211,6 +211,25 @@ def test_a_script_takes_no_meetings_for_a_diary(tmp_path: Path, count: int, ever
     assert not report.daily and not (root / ".tars/config.toml").exists()
 
 
+@pytest.mark.parametrize(
+    ("config", "after"),
+    [
+        ('layout.notes_section = "N"\n', 'layout.daily_folder = "Journal"\nlayout.notes_section = "N"\n'),
+        ('layout = { notes_section = "N" }\n', 'layout = { notes_section = "N" }\n'),
+    ],
+)
+def test_a_configuration_that_is_written_in_another_way_stays_valid(tmp_path: Path, config: str, after: str) -> None:
+    root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    diary(root, "Journal/%Y-%m-%d.md")
+    (root / ".tars").mkdir()
+    (root / ".tars/config.toml").write_text(config)
+    report = Memory.init(root, lambda _: True, env=env, now=NOW)
+    assert (root / ".tars/config.toml").read_text() == after
+    assert ("to put today's there, write" in report.notices[0]) is (config == after)
+    with Memory(root, env=env, now=NOW) as memory:
+        assert memory.log("tea").path == ("2026-11-21.md" if config == after else "Journal/2026-11-21.md")
+
+
 def test_undo_takes_the_place_of_days_back_alone(tmp_path: Path) -> None:
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     diary(root, "Journal/%Y-%m-%d.md", count=30)
