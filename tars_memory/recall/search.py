@@ -24,7 +24,7 @@ from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
@@ -230,6 +230,12 @@ is an answer though it is not near: a short question asks for one line of a long
 things none that is otherwise refused reaches it."""
 HIT_ABOVE_USUAL = 0.10
 """Distance from what is usual in a small vault from which on a chunk without a word of the query is a hit."""
+HIT_OF_BEST = 0.20
+"""Least share of the query that a chunk of a small vault has to contain for its lines to be hits by their words,
+relative to the chunk that contains most: behind a right hit stood all that contain a word such as ``with``."""
+TELLING_VAULT = 50
+"""Number of chunks from which on hits are compared with the best one: half of a smaller vault may be what is asked for.
+"""
 NOISE, NOISE_GROWTH = 0.25, 0.062
 """Nearness of the nearest of n unrelated chunks, as NOISE + NOISE_GROWTH * ln(n): the best of many draws grows with
 their logarithm. Measured as the 95th percentile over 100 everyday questions and random choices of 1 to 700 chunks of
@@ -471,23 +477,40 @@ def _names_note(chunk: Candidate) -> bool:
     return chunk.name_in_query and chunk.query_share >= NAME_ASKED and not all(map(is_insignificant, chunk.counts))
 
 
-def least_nearness(pool: Pool) -> float:
-    """Return how near a chunk without a word of the query has to be for its lines to be hits.
+def least_nearness(pool: Pool, holds: Container[int]) -> float:
+    """Return how near a chunk has to be for its lines to be hits, unless it is among those that hold words of the
+    query.
 
     In a small vault that is what noise reaches, which is also measured there if one chunk stands out: to a model that
-    doesn't know the language of the notes all of them are near.
+    doesn't know the language of the notes all of them are near. It also has to be a third of the way from what is usual
+    to the best one, if there are enough chunks to tell.
     """
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
-    if pool.rows >= FULL_VAULT or not any(nearness(chunk) >= floor for chunk in pool.chunks if not chunk.counts):
+    others = (chunk for chunk in pool.chunks if chunk.row.id not in holds)
+    if pool.rows >= FULL_VAULT or not any(nearness(chunk) >= floor for chunk in others):
         return floor
     best = max(pool.chunks, key=nearness)
-    above_usual = pool.usual(best.row.id) + HIT_ABOVE_USUAL
-    return max(floor, above_usual) if nearness(best) >= above_usual else floor
+    usual, most = pool.usual(best.row.id), nearness(best)
+    if most < usual + HIT_ABOVE_USUAL:
+        return floor
+    return max(floor, usual + HIT_ABOVE_USUAL, usual + (most - usual) / 3 if pool.rows >= TELLING_VAULT else 0.0)
 
 
-def shows(chunk: Candidate, pool: Pool, least: float) -> bool:
-    """Whether lines of a chunk may be hits: it is named, contains a word of the query, is of a named day or is near
-    enough (:func:`least_nearness`).
+def holding(pool: Pool) -> Container[int]:
+    """Return the ids of the chunks whose lines may be hits for the words of the query that they contain: in a small
+    vault not those that contain little of it, compared to the best, if there are enough chunks to tell.
+    """
+    held = {chunk.row.id: chunk.counts.keys() & pool.idfs for chunk in pool.chunks if chunk.counts}
+    if not TELLING_VAULT <= pool.rows < FULL_VAULT or not pool.idfs:
+        return held
+    shares = _shares(held, pool)
+    least = HIT_OF_BEST * max(shares.values(), default=0.0)
+    return {chunk for chunk, share in shares.items() if share >= least}
+
+
+def shows(chunk: Candidate, pool: Pool, holds: Container[int], least: float) -> bool:
+    """Whether lines of a chunk may be hits: it is named, is among those that hold words of the query
+    (:func:`holding`), is of a named day or is near enough (:func:`least_nearness`).
 
     Properties beside text are not what a name asks for.
     """
@@ -495,7 +518,7 @@ def shows(chunk: Candidate, pool: Pool, least: float) -> bool:
     if chunk.name_is_query and not beside:
         return True
     named = not beside and chunk.name_meaning >= _floor_of_name(pool)
-    return bool(chunk.counts) or chunk.date >= DAY_MET or named or nearness(chunk) >= least
+    return chunk.row.id in holds or chunk.date >= DAY_MET or named or nearness(chunk) >= least
 
 
 def _is_near_name(pool: Pool) -> bool:
@@ -627,8 +650,10 @@ def scored(
         return [line for chunk in named for line in chunk.lines] or scores.best_lines_of_named_notes(pool), pool.blank
     if query.exact and mode != "semantic":
         return _lines_with_phrases(pool, (*terms.phrase_keys, *map(fold_signs, asked.written))), pool.blank
-    least = least_nearness(pool)
-    return [line for chunk in pool.chunks if shows(chunk, pool, least) for line in _telling_lines(chunk)], pool.blank
+    holds = holding(pool)
+    least = least_nearness(pool, holds)
+    shown = (chunk for chunk in pool.chunks if shows(chunk, pool, holds, least))
+    return [line for chunk in shown for line in _telling_lines(chunk)], pool.blank
 
 
 def _telling_lines(chunk: Candidate) -> list[CandidateLine]:

@@ -155,6 +155,16 @@ def test_the_rarest_words_of_a_question_decide_whether_it_is_answered(tmp_path: 
     vault.close()
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_what_holds_only_common_words_of_a_question_stands_behind_no_right_hit(tmp_path: Path, mode: str) -> None:
+    notes = {f"{n}.md": f"- Med tåget till {THINGS[n % 10]} på dag {n}.\n" for n in range(60)}
+    vault = Recalled(tmp_path, notes | {"a.md": "- Semester bokad på Gotland.\n", "b.md": "- Gotland på våren.\n"})
+    vault.embedder = Taken("bokad på dag gotland")
+    assert [hit.path for hit in vault.search("semester bokad på Gotland", mode).hits] == ["a.md", "b.md"]
+    assert len(vault.search("med tåget", mode).hits) == 10
+    vault.close()
+
+
 def test_other_forms_of_a_word_answer(tmp_path: Path) -> None:
     near = "Parka gittim"
     notes = {f"{n}.md": f"- {near}, {n}. gün.\n" for n in range(60)} | {"a.md": "- Ayşe'nin fıstık alerjisi var.\n"}
