@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import vault
 from tars_memory.index import fulltext
 from tars_memory.index.database import BETWEEN, TIERS
-from tars_memory.language.words import STOP_WORDS, fold, is_unspaced
+from tars_memory.language.words import STOP_WORDS, UNSPACED, fold, is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -404,17 +404,13 @@ def _words(name: str) -> list[str]:
 
 def _joined(words: Sequence[str]) -> str:
     """Join words into a key, without blanks inside a script that is written without them."""
-    if not any(map(_is_run, words)):
-        return " ".join(words)
-    text = ""
-    for i, word in enumerate(words):
-        text += word if not i or (_is_run(word) and _is_run(words[i - 1])) else f" {word}"
-    return text
+    text = " ".join(words)
+    return text if text.isascii() else re.sub(rf"(?<=[{UNSPACED}]) (?=[{UNSPACED}])", "", text)
 
 
 def _is_run(word: str) -> bool:
     """Whether a word is a run of signs in a script without blanks."""
-    return is_unspaced(word[0])
+    return not word.isascii() and is_unspaced(word[0])
 
 
 def folded(text: str) -> str:

@@ -14,7 +14,6 @@ from itertools import pairwise
 from tars_memory.language.words import LANGUAGES, STOP_WORDS, language
 from tars_memory.vault import secrets as table
 from tars_memory.vault.secrets import PLACEHOLDER
-from tars_memory.vault.seed_phrases import phrases
 from tars_memory.vault.suspicion import CLOCK, IS_VERB, MARKS, compiled
 
 _FIRST_READ = 256
@@ -113,9 +112,13 @@ Found = tuple[int, int, str]
 """Start, end and kind of a credential."""
 
 
-def values(text: str) -> Iterator[Found]:
-    """Yield start, end and kind of every credential; they may overlap."""
-    low = _lowered(text)
+def values(text: str, low: str) -> Iterator[Found]:
+    """Yield start, end and kind of every credential; they may overlap.
+
+    Args:
+        text: the text.
+        low: the text in lower case, as long as it.
+    """
     yield from _recovery_codes(text, low)
     strong = tuple(filter(low.__contains__, _STRONG_WORDS))
     labelled = list(_after_words(text, low, strong))
@@ -130,15 +133,8 @@ def values(text: str) -> Iterator[Found]:
     if "\n" in text and ("/ " in text or any(map(low.__contains__, _COLUMN_STEMS))):
         yield from _table_columns(text)
     yield from _numbers(text, low)
-    yield from phrases(low)
     if len(text) >= 24:
         yield from _provider_keys(text, low)
-
-
-def _lowered(text: str) -> str:
-    """Lower the case of a text without changing its length (Python makes two characters of ``İ``)."""
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
