@@ -354,6 +354,7 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     assert kept(said, "Fine.", "Here is another one.", "Fine.", then) == kept(said)
     assert kept("I live in Leeds.", "Do you work there?", "No, in York.") == ["I live in Leeds"]
     assert kept("I live in Leeds.", "I chose port 3000.", "No, 8080.") == ["I live in Leeds"]
+    assert kept("My manager is Fiona.", "Done.", "Edit my code.") == ["My manager is Fiona"]
     for other in ("Sorry, my mistake.", "Sorry, line 42.", "No, use port 8080."):
         assert kept("I live in Leeds.", "Done.", other) == kept(f"I live in Leeds. {other}") == ["I live in Leeds"]
     assert kept("I live in Leeds.", "Leeds is nice.", "No, Leicester.") == []
@@ -506,6 +507,22 @@ def test_a_turn_takes_back_what_the_one_before_ended_with(then: str) -> None:
     assert kept("I live in Cork.", "Fine.", "Is it far?", "No.", then) == ["I live in Cork"]
 
 
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("I live in Cork.", "Forget that old idea about the website."),
+        ("I live in Cork.", "Ignore that error message."),
+        ("I live in Cork.", "Never mind, I found the bug."),
+        ("Ik woon in Gent.", "Laat maar zien."),
+        ("Ich wohne in Ulm.", "Vergiss das Passwort nicht."),
+        ("J'habite à Lyon.", "Je retire 50 euros demain."),
+    ],
+)
+def test_who_speaks_of_another_thing_takes_nothing_back(said: str, then: str) -> None:
+    assert kept(f"{said} {then}") == kept(said, "Fine.", then) == kept(said) != []
+    assert kept("I live in Cork.", "You live in Ireland, then.", "Yeah, right!") == ["I live in Cork"]
+
+
 def test_what_was_just_said_is_not_kept_if_nothing_else_follows_the_request() -> None:
     assert kept("I love tea. I live in Cork. Don't remember that.") == ["I love tea"]
     assert kept("I love tea. Don't remember this. I live in Cork.") == ["I love tea"]
@@ -527,6 +544,14 @@ def test_people_correct_themselves_and_nobody_else() -> None:
     days = dict.fromkeys(range(1, 5), DAY)
     for until, left in ((2, ["Anna: I live in Cork", "Bela: I live in Oslo"]), (3, ["Anna: I live in Cork"]), (4, [])):
         assert [fact.text for fact in rules.read(turns[:until], {*days}, days, named=True).facts] == left
+
+
+def test_among_several_people_who_takes_back_speaks_of_what_was_said_last() -> None:
+    said = [("Anna", "I live in Cork."), ("Bela", "Shall we meet at five?"), ("Anna", "Never mind that.")]
+    turns = [Turn(number, "user", *each) for number, each in enumerate(said, 1)]
+    found = rules.read(turns, {1, 2, 3}, dict.fromkeys((1, 2, 3), DAY), named=True)
+    assert [fact.text for fact in found.facts] == ["Anna: I live in Cork"] and not rules.withdrawn(turns)
+    assert rules.withdrawn([turns[0], turns[2]]) == {1: ["I live in Cork."]}
 
 
 def test_only_examined_turns_give_facts() -> None:

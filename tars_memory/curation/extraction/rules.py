@@ -100,9 +100,9 @@ _MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W
 """The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
 _SMALL = r"\W*{}\s*[,;:…–—-]\s*([^\W\d_]+)\W*"
 """A denial with nothing but one word: ``no, vegan``."""
-_MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)\s+\w+(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
-"""A repair with nothing but somebody of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is "my" of
-``kinds``.
+_MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
+"""A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
+"my cousin".
 """
 _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
 """Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
@@ -147,7 +147,7 @@ def read(
     own = [turn for turn in turns if turn.role == "user"]
     said: list[list[Sentence]] = []
     unread: list[int] = []
-    before = {turn.number: asker for asker, turn in pairwise(turns) if asker.role != turn.role}
+    before = {turn.number: asker for asker, turn in pairwise(turns) if asker.speaker != turn.speaker}
     speakers = {turn.number: turn.speaker for turn in own}
     turns_of: dict[str, list[Turn]] = {}  # by speaker, so far
     role_play = announced = makes = False
@@ -193,18 +193,18 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
     """
     own = [turn for turn in turns if turn.role == "user"]
     found: dict[int, list[str]] = {turn.number: [] for turn in own}
-    before: dict[str, tuple[int, str]] = {}  # by speaker, how the last turn ended, and its number
+    before: dict[str, tuple[int, str]] = {}  # by who spoke last: how that turn ended, and its number
     for turn, code in zip(own, _languages(own), strict=True):
         said = [sentence for sentence in sentences(turn.text) if len(sentence.text) <= MOST_CHARACTERS]
         for at, sentence in enumerate(said if code else ()):
             unkept = language(code).pattern("unkept").search(_plain(sentence))
             if unkept:
                 found[turn.number] += [each.text for each in said[at : at + 2]]
-            if language(code).pattern("taken_back").match(_plain(sentence)) or (unkept and at == len(said) - 1):
+            if _takes_back(sentence, language(code), opens=not at) or (unkept and at == len(said) - 1):
                 number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
                 found[number] += [text] if text else []
         if said:
-            before[turn.speaker] = (turn.number, said[-1].text)
+            before = {turn.speaker: (turn.number, said[-1].text)}
     return {number: [" ".join(text.split()) for text in texts] for number, texts in found.items() if texts}
 
 
@@ -270,7 +270,9 @@ def _corrected_by(
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
     whole = opens and sentence.text.strip() == turn.text.strip()
     plain = _plain(sentence)
-    if (opens and lang.pattern("taken_back").match(plain)) or (whole and lang.pattern("unkept").search(plain)):
+    # among several people it speaks of what another one said
+    back = opens and (asker is None or asker.role != turn.role) and _takes_back(sentence, lang, opens=True)
+    if back or (whole and lang.pattern("unkept").search(plain)):
         ended = " ".join(recent[0].text.split())
         yield from [old for old in before if old.turn in near and ended.endswith(old.quote)]
         return
@@ -301,13 +303,23 @@ def _corrected_by(
         yield from said[-1:]
 
 
+def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
+    """Whether a sentence takes back what was said before it, and makes a pause then: ``Forget that old idea`` speaks of
+    something else. One that opens a turn does not if it only doubts (``Yeah, right!``): it speaks of the answer.
+    """
+    plain = _plain(sentence)
+    back = lang.pattern("taken_back").match(plain)
+    pause = phrase_pattern("feedback", "trailing_asides", r"\s*(?:[^\w\s]|$|{}\b)")
+    return bool(back and pause.match(plain, back.end()) and not (opens and back.groupdict().get("doubts")))
+
+
 def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     """Whether a sentence that states nothing itself gives another value of what was said just before, or somebody else
     who was meant; or right behind it, when it ended.
     """
-    plain, mine = _plain(sentence), alternatives_of_all("kinds", "mine")
-    if phrase_pattern("feedback", "repairs", _MEANS.replace("%s", mine)).fullmatch(plain):
-        return phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(said) is not None  # but "sorry, my mistake"
+    plain, mine = _plain(sentence), [alternatives_of_all(*each) for each in (("kinds", "mine"), ("names", "kin"))]
+    if phrase_pattern("feedback", "repairs", _MEANS.replace("%s", r"(?:{})\s+(?:{})".format(*mine))).fullmatch(plain):
+        return phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(said) is not None
     values = _VALUE.findall(plain)
     if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
         forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
@@ -430,7 +442,8 @@ class _UserTurn:
             if len(plain) > MOST_CHARACTERS:
                 continue
             back = lang.pattern("taken_back").match(plain)
-            doubted = back or lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
+            doubts = lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
+            doubted = doubts or _takes_back(sentence, lang, opens=False)
             if doubted and found and found[-1].quote.endswith(last):
                 found = [fact for fact in found if fact.quote != found[-1].quote]
             before, last = last, " ".join(sentence.text.split())
