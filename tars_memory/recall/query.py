@@ -226,11 +226,13 @@ class Query:
     @property
     def exact(self) -> bool:
         """Whether the query is nothing but quotes: then a hit has to contain one of them."""
+        if not (self.quoted or self.written):
+            return False
         written = language.Divided(" ".join(self.written))
         inside = {*written.words, *(word for phrase in self.quoted for word in phrase)}
         others = {*self.prefixes, *self.literals}.difference(self.written, written.literals)
         more = others or len(self.quoted) + len(written.phrases) < len(self.phrases)
-        return bool(self.quoted or self.written) and not more and inside.issuperset(self.words)
+        return not more and inside.issuperset(self.words)
 
 
 def half_lives(options: "RecallOptions") -> dict[str, float]:
