@@ -96,7 +96,8 @@ class Memory:
 
         Args:
             path: the vault's folder.
-            ask: asks whether today's note is to be where the vault's notes of days are; without it that counts as yes.
+            ask: asks whether today's note is to be where the vault's notes of days are; without it they must
+                be a diary of many days.
             opening: as for :class:`Memory`.
 
         Raises:

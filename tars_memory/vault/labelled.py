@@ -523,14 +523,17 @@ def _more_in_line(text: str, found: list[Found]) -> Iterator[Found]:
 def _pairs(text: str, low: str) -> Iterator[Found]:
     """Yield the passwords behind the name of a user and a slash: ``login anna / hunter22``.
 
-    A word for a login is in the line, or the password has every kind of character.
+    A word for a login is in the line, or the user's name is an address, or the password has every kind of character and
+    is not the number of a thing (``Issue#1234``).
     """
     for pair in compiled(_PAIR).finditer(text):
         last = low.find("\n", pair.end(), pair.end() + _LINE_REACH)
         line = low[_line_start(low, pair.start()) : last if last >= 0 else pair.end() + _LINE_REACH]
         for start, end, kind in _password_of(text, pair):
-            mixed = re.fullmatch(rf"{_MIXED_SIGN}{{8,40}}", text[start:end]) and all(_classes(text[start:end]))
-            if mixed or compiled(_LOGIN).search(line):
+            value = text[start:end]
+            mixed = re.fullmatch(rf"(?![A-Za-z]+\W\d+[A-Za-z]*\Z){_MIXED_SIGN}{{8,40}}", value) and all(_classes(value))
+            by_mail = not value.isdigit() and compiled(_BY_MAIL).search(text, max(0, pair.start() - 80), pair.start())
+            if mixed or by_mail or compiled(_LOGIN).search(line):
                 yield start, end, kind
 
 
@@ -545,7 +548,8 @@ def _password_of(text: str, pair: re.Match[str]) -> Iterator[Found]:
 
 
 _PAIR = r"/[ \t](?<=[ \t]/[ \t])[ \t]{0,2}[\"'`*]{0,2}(?=[^\s\"'`*|])"
-_USER = r"(?:\A|[\s>|:：–—\"'`*])[\w.@-]{2,64}[\"'`*]{0,2}[ \t]{1,3}\Z"
+_USER = rf"(?:\A|[\s>|:：–—\"'`*])(?!(?i:{table.LOGINS})\b)[\w.@-]{{2,64}}[\"'`*]{{0,2}}[ \t]{{1,3}}\Z"
+_BY_MAIL = r"@[\w-]+\.[\w.-]+[\"'`*]{0,2}[ \t]{1,3}\Z"
 _LOGIN = rf"(?<![^\W\d_])(?:{table.LOGINS})s?(?![^\W\d_])"
 
 
@@ -739,7 +743,7 @@ def _table_columns(text: str) -> Iterator[Found]:
                 elif _is_listed(value, kind, "equals", digits):
                     if kind != "code":
                         yield first, first + len(value), kind
-                    elif compiled(_LOCK_WORD).search(head + row[:1000].lower()):
+                    elif compiled(_LOCK_WORD).search(head + row[: cells[column].start() - start][:1000].lower()):
                         yield first, first + len(value), "pin"
 
 
@@ -1231,11 +1235,11 @@ _CODE_WORD = (
 """A word for what opens a lock."""
 _LOCK_STEMS = ("cod", "cód", "kod", "код", "コード", "码", "碼", "ombina", "geheimz", "pin", "clave", "senha")
 """Every such word has one of these."""
-_LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS}|(?P<way>{table.WAYS}))"
+_LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS}|(?P<way>{table.WAYS}|{table.CARDS}))"
 _AFTER_LOCK = rf"{_LOCK}[^\W\d_]{{0,2}}(?:[ \t-]{{0,2}}|:[ \t])(?:key[ -]?pad[ ])?{_CODE_WORD}\Z|digicode\Z"
 _CODE_OF_LOCK = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:[dl]['’])?{_LOCK}[^\W\d_]{{0,4}}"
-_LOCK_WORD = rf"{_LOCK}[^\W\d_]{{0,2}}(?![^\W\d_])"
-_LOCK_ALONE = rf"{_LOCK}[^\W\d_]{{0,2}}[\"'`*_]{{0,3}}[ \t]{{0,3}}\Z"
+_LOCK_WORD = rf"(?<![^\W\d_])(?:{table.LOCKS}|{table.THINGS}|{table.CARDS})[^\W\d_]{{0,2}}(?![^\W\d_])"
+_LOCK_ALONE = rf"(?<![_-]){_LOCK}[^\W\d_]{{0,2}}[\"'`*_]{{0,3}}[ \t]{{0,3}}\Z"
 _DIGITS = r"(?P<pin>[#*]?(?:[a-z]?\d{3,8}[#*a-z]?|\d{1,5}[a-z]\d{1,5}|\d{1,2}(?:[ .–-]\d{1,2}){2,3}))"
 """A code that a lock takes: digits, with a key of letters or signs, or a combination of numbers."""
 _DIGITS_OF_CODE = (

@@ -792,29 +792,33 @@ CODES = (
 """Words for codes of which a person keeps a list; patterns, in lower case."""
 
 LOCKS = (
-    r"safe|(?:pad|[^\W\d_]{0,8} )?lock(?:[ -]?box)?|key[ -]?(?:pad|safe|box)|alarm\w{0,6}|"
-    r"tresor|(?:[^\W\d_]{3,12}|zahlen)schloss|schlüssel(?:box|kasten|safe)|coffre(?:-fort)?|cadenas|digicode|alarme|"
-    r"caja fuerte|candado|alarma|cassaforte|lucchetto|allarme|cofre|cadeado|kluis|[^\W\d_]{2,10}slot|sejf|kłódk|domofon|"
-    r"домофон|сигнализаци|сейф|门锁|門鎖|保险箱|金庫"
+    r"safe|padlock|lock[ -]?box|key[ -]?(?:pad|safe|box)|tresor|[^\W\d_]{3,12}schloss|schlüssel(?:box|kasten|safe)|"
+    r"coffre(?:-fort)?|cadenas|digicode|caja fuerte|candado|cassaforte|lucchetto|cofre|cadeado|kluis|sejf|kłódk|domofon|"
+    r"домофон|сейф|门锁|門鎖|保险箱|金庫"
 )
 """Words for what has a code and no other number; a pattern, in lower case."""
 
 THINGS = (
     r"(?:[^\W\d_]{0,8})(?:door|tür|deur)s?|gates?|gara[gjż]|locker|(?:garagen|hof)?tor|schloss|porte|portail|immeuble|puerta|portal|"
     r"port(?:a|one)|cancello|port[ãa]o|poort|drzwi|bram|двер|ворот|门禁|玄関|"
-    r"(?:[^\W\d_]{0,8})(?:card|karte)|carte|tarjeta|carta|cart[ãa]o|pas|kart|bancomat|cajero|secre[^\W\d_]{1,2}|segret[oa]|confidentiel|sim|"
-    r"[^\W\d_]{0,10}(?:slot|phone|handy)|t[eé]l[eé]fon|m[óo]vil|telem[óo]vel|unlock"
+    r"alarm[^\W\d_]{0,6}|allarme|сигнализаци|(?:[^\W\d_]{0,8} )?lock|[^\W\d_]{0,10}slot"
 )
-"""Words for what a code of digits opens and that may have other numbers; a pattern, in lower case."""
+"""Words for what a code of digits opens and that may have other numbers, such as a time; a pattern, in lower case."""
+
+CARDS = (
+    r"(?:[^\W\d_]{0,8})(?:card|karte)|carte|tarjeta|carta|cart[ãa]o|pas|kart|bancomat|cajero|secre[^\W\d_]{1,2}|segret[oa]|confidentiel|sim|"
+    r"[^\W\d_]{0,10}(?:phone|handy)|t[eé]l[eé]fon|m[óo]vil|telem[óo]vel|unlock"
+)
+"""Words for what a code of four digits or more opens: a phone has that of an area, too; a pattern, in lower case."""
 
 WAYS = r"access|zugangs?|zutritts?|entr(?:y|ée|ada|ata)|acc[eè]s(?:o|so)?|acesso|toegangs?|dostęp"
 """Words for a way in, which a program has, too, with codes of three digits such as 404; a pattern, in lower case."""
 
 LOGINS = (
-    r"log-?[io]n|sign-?in|account|user(?:name)?|zugang|anmeldung|benutzer(?:name)?|konto|identifiants?|connexion|compte|"
-    r"accès|utilisateur|usu[aá]rio|acceso|cuenta|utente|accesso|conta|utilizador|acesso|inlog|gebruiker|toegang|dostęp|użytkownik"
+    r"log-?[io]n|sign-?in|username|zugang|benutzername|identifiants?|accès|acceso|accesso|acesso|inlog|toegang|dostęp"
 )
-"""Words before the name of a user and a password; a pattern, in lower case."""
+"""Words before the name of a user and a password; a pattern, in lower case. None for a user or an account: those of
+money, too, have names with a slash."""
 
 IBAN = (
     "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 "

@@ -813,6 +813,15 @@ def test_a_number_beside_what_it_opens_is_a_code(text: str) -> None:
         "| Error | Code |\n|---|---|\n| not found | 4040 |\n",
         "| City | Code |\n|---|---|\n| Gateshead | 4821 |\n",
         "Combination: 3-4-3 with two strikers",
+        "Alarm: 0630",
+        "- Alarmstufe: 1000",
+        "lock = 5000",
+        "row lock: 3306",
+        "thread-safe: 1234",
+        "Zeitslot: 1430",
+        "Area code for phone: 415",
+        "| Code | Meaning |\n|---|---|\n| 1045 | Access denied |\n| 4001 | door open |\n| 4003 | card declined |\n",
+        "| Status | Code |\n|---|---|\n| access denied | 4030 |\n",
     ],
 )
 def test_a_number_that_opens_nothing_stays(text: str) -> None:
@@ -823,6 +832,7 @@ PAIRED = (
     "login anna / {}",
     "- Zugang NAS: a.meier / {}",
     "anna@mail.example / {} (login for Spotify)",
+    "- Netflix: anna@mail.example / {}",
     "| site | login |\n|---|---|\n| nas | anna / {} |\n",
     "| Dienst | Zugang |\n|---|---|\n| Bank | anna / {} |\n",
     "| Konto | Login / Passwort |\n|---|---|\n| Amazon | anna / {} |\n",
@@ -841,6 +851,14 @@ def test_a_pair_without_a_word_for_a_login_has_a_password_of_all_kinds_of_charac
         "login / logout",
         "Login with Google / Apple2",
         "FR1187 / KL1704",
+        "Konto: Ausgaben / 2024Q1",
+        "account manager / Q3-review",
+        "user / roles2024.csv",
+        "compte courant / 20241120",
+        "login / logout_v2",
+        "GitHub / Issue#1234",
+        "Ofen / Umluft~160C",
+        "anna@mail.example / 01711234567",
         "| site | login |\n|---|---|\n| nas | anna77 |\n",
     ):
         assert mask(text) == text
