@@ -51,7 +51,7 @@ _WORD = re.compile(r"[^\W_]+[+#]*")
 _SIGN = UNSPACED + _SYMBOLS
 _RUN = f"[{UNSPACED}]+"
 _WORD_OR_RUN = rf"{_RUN}|[^\W_{UNSPACED}]+[+#]*"
-_SIGN_OR_JOINED = rf"[{_SIGN}]|(?:(?<![^\W_])|(?<=[{_SIGN}]))[^\W_]++[+#]+(?![^\W_])"
+_SIGN_OR_JOINED = rf"[{_SIGN}]|(?:(?<![^\W_])|(?<=[{_SIGN}]))[^\W_{UNSPACED}]++[+#]+(?![^\W_{UNSPACED}])"
 _CANDIDATE = rf"[{_SIGN}+#](?:(?<![+#])|(?<=[^\W_].))"
 """Every text with signs matches it before it is normalised; it starts with a character class, so that the search skips
 all other characters at once, five times as fast. Like the three above it takes some milliseconds to compile, so that is
