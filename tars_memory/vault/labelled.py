@@ -147,7 +147,8 @@ def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
     """
     wireless = any(map(low.__contains__, _NETWORKS))
     for network in compiled(_NETWORK).finditer(low) if wireless else ():
-        if found := _mixed_nearby(text, network.end(), "password"):
+        found = _mixed_nearby(text, network.end(), "password")
+        if found and not text[network.end() : found[0]].strip():
             yield found
     for rank, words in _WORDS:
         for word in strong if rank == "strong" else (*words, *_NETWORK_CODES) if rank == "weak" and wireless else words:
@@ -280,7 +281,7 @@ def _is_of_network(low: str, at: int, end: int) -> bool:
 _NETWORK_CODES = ("code", "código", "codigo", "codice", "kod")
 _KEYS = ("key", "schlüssel", "clé", "chiave", "chave", "sleutel", "klucz", "キー", "密钥", "密鑰", *_NETWORK_CODES)
 _NETWORKS = ("wifi", "wi-fi", "wlan", "wpa", "wpa2")
-_NETWORK = r"(?:wi-?fi|wlan)(?:[ \t]{0,2}[:：])?"
+_NETWORK = r"(?:wi-?fi|wlan)(?:[ \t]{1,2}[^\W\d_]{1,20}){0,2}[ \t]{0,2}[:：=–—]"
 _OF_NETWORK = r"(?:[ \t]+[^\W\d_]{1,5}){0,2}[ \t]+(?:wi-?fi|wlan)\b"
 
 

@@ -887,7 +887,15 @@ def test_a_password_may_end_a_line_or_a_link_behind_names(text: str) -> None:
 
 def test_a_network_has_a_password_of_all_kinds_of_characters() -> None:
     assert mask("- Wifi guests: Sun!flower42") == "- Wifi guests: (masked password)"
-    assert mask("Wifi: FritzBox7590") == "Wifi: FritzBox7590"
+    assert mask("WLAN – Sun!flower42") == "WLAN – (masked password)"
+    for text in (
+        "Wifi: FritzBox7590",
+        "WLAN FRITZ!Box7590",
+        "wifi meeting 3@Room2B",
+        "wifi: slow, see INC#42Anna",
+        "Wifi plan: 100Mbit for Anna#2Bela",
+    ):
+        assert mask(text) == text
 
 
 FURTHER_WORDS = (
