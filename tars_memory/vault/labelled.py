@@ -1224,8 +1224,8 @@ def _lock_codes(low: str) -> Iterator[Found]:
     for number in compiled(_NUMBER_ALONE).finditer(low):
         line = _line_start(low, number.start())
         lock = compiled(_LOCK_ALONE).search(low, max(line, number.start() - 40), number.start())
-        among = lock and compiled(_CODE_WORD).search(_line_above(low, compiled(MARKS).match(low, line).end()))  # type: ignore[union-attr]
-        if lock and (among or (lock["only"] and not re.fullmatch(_DATE, number["pin"]))):
+        above = _line_above(low, compiled(MARKS).match(low, line).end()) if lock else ""  # type: ignore[union-attr]
+        if lock and (compiled(_CODES).search(above) or (lock["only"] and not re.fullmatch(_DATE, number["pin"]))):
             yield (*number.span("pin"), "pin")
 
 
@@ -1234,6 +1234,8 @@ _CODE_WORD = (
     r"|(?<![^\W\d_])(?:pin(?:code)?|clave|senha))s?"
 )
 """A word for what opens a lock."""
+_CODES = rf"{_CODE_WORD}[^\W\d_]{{0,2}}(?![^\W\d_])"
+"""The same, or several such words, and not the beginning of another one."""
 _LOCK_STEMS = ("cod", "cód", "kod", "код", "コード", "码", "碼", "ombina", "geheimz", "pin", "clave", "senha")
 """Every such word has one of these."""
 _LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS}|(?P<way>{table.WAYS}|{table.CARDS}))"

@@ -792,14 +792,14 @@ CODES = (
 """Words for codes of which a person keeps a list; patterns, in lower case."""
 
 LOCKS = (
-    r"safe|padlock|lock[ -]?box|key[ -]?(?:pad|safe|box)|tresor|[^\W\d_]{3,12}schloss|schlüssel(?:box|kasten|safe)|"
+    r"safe|padlock|lock[ -]?box|key[ -]?(?:pad|safe|box)|tresor|(?:vorhänge|zahlen)schloss|schlüssel(?:box|kasten|safe)|"
     r"coffre(?:-fort)?|cadenas|digicode|caja fuerte|candado|cassaforte|lucchetto|cofre|cadeado|kluis|sejf|kłódk|domofon|"
     r"домофон|сейф|门锁|門鎖|保险箱|金庫"
 )
 """Words for what has a code and no other number; a pattern, in lower case."""
 
 THINGS = (
-    r"(?:[^\W\d_]{0,8})(?:door|tür|deur)s?|gates?|gara[gjż]|locker|(?:garagen|hof)?tor|schloss|porte|portail|immeuble|puerta|portal|"
+    r"(?:[^\W\d_]{0,8})(?:door|tür|deur)s?|gates?|gara[gjż]|locker|(?:garagen|hof)?tor|[^\W\d_]{0,12}schloss|porte|portail|immeuble|puerta|portal|"
     r"port(?:a|one)|cancello|port[ãa]o|poort|drzwi|bram|двер|ворот|门禁|玄関|"
     r"alarm[^\W\d_]{0,6}|allarme|сигнализаци|(?:[^\W\d_]{0,8} )?lock|[^\W\d_]{0,10}slot"
 )

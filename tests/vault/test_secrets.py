@@ -815,6 +815,8 @@ def test_a_number_beside_what_it_opens_is_a_code(text: str) -> None:
         "Combination: 3-4-3 with two strikers",
         "Alarm: 0630",
         "- Alarmstufe: 1000",
+        "Wasserschloss: 1350",
+        "# Codebase\n\n- gate: 3000\n",
         "lock = 5000",
         "row lock: 3306",
         "thread-safe: 1234",
