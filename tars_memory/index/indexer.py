@@ -413,9 +413,9 @@ class _Refresh:
             with suppress(UnwritableError):  # without a journal nothing is known to be ours
                 journal = vault.writing.journal.Journal(self._index.files.folder / "journal")
                 removed = vault.writing.history.removed_notes(journal, frozenset(difference.missing))
-                known = intake.stored(self._index.connection())
+                known = intake.stored(self._index.connection())  # another process may have dropped some since the look
                 sizes = {path: database.STAMP.pack(size, 0, 0, 0)[:8] for path, size in removed.items()}
-                reason = reason_without({path for path, size in sizes.items() if known[path].startswith(size)})
+                reason = reason_without({path for path, size in sizes.items() if known.get(path, b"").startswith(size)})
         if reason is None:
             return False
         if self._budget.strict:

@@ -226,6 +226,19 @@ def test_the_brake(make_index) -> None:
     assert len(paths(index, "tea")) == 10
 
 
+def test_a_note_that_another_process_dropped_since_the_look_stops_no_refresh(make_index, tmp_path, monkeypatch) -> None:
+    index = make_index({f"{n}.md": "tea\n" for n in range(40)})
+    store = Store(index.vault.root, tmp_path / "state", now=NOW, actor="script")
+    with store.transaction("extract") as transaction:
+        for number in range(60):
+            transaction.write(f"ours/{number}.md", lambda _: [Splice(0, 0, b"tea\n")])
+    index.refresh()
+    store.undo()
+    looks = [lambda *_: {}, indexer.intake.stored]
+    monkeypatch.setattr(indexer.intake, "stored", lambda *args: looks.pop()(*args))
+    assert index.refresh().unmounted
+
+
 def test_notes_that_we_removed_ourselves_do_not_trip_the_brake(make_index, tmp_path: Path) -> None:
     index = make_index({f"{n}.md": "tea\n" for n in range(40)})
     store = Store(index.vault.root, tmp_path / "state", now=NOW, actor="script")
