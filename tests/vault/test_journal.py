@@ -195,6 +195,19 @@ class TestPurge:
         place.store().undo([entry.txn for entry in place.store().history()][2])
         assert place.get("a.md") == b"# A\n- one\n- three\n"
 
+    def test_blank_lines_behind_a_forgotten_one_are_still_taken_back(self, place: Place) -> None:
+        place.put("a.md", b"# A\n")
+        place.write("a.md", add(b"- one\n- secret tea\n\n  - with Anna\n\n- two\n"))
+        place.write("a.md", swap(b"- secret tea\n\n  - with Anna\n", b""))
+        place.store().purge(["secret tea"])
+        newest, first = place.store().history()
+        assert first.after == "- one\n\n- two\n"
+        with pytest.raises(ConflictError, match="can't be undone") as refused:
+            place.store().undo(newest.txn)
+        assert "undo TXN" in refused.value.hint
+        place.store().undo(first.txn)
+        assert place.get("a.md") == b"# A\n"
+
     def test_the_other_lines_of_a_write_can_still_be_undone(self, place: Place) -> None:
         place.put("a.md", b"# A\n- old\n")
         place.write("a.md", add(b"- one\n- secret tea\n  - with Anna\n- two\n"))

@@ -266,7 +266,8 @@ class Transaction:
         """
         record, undoes = entry.record, undoes or entry.txn
         if entry.purged:
-            raise ConflictError(f"the text of {entry.txn} was forgotten for good", "it can't be undone")
+            message = f"the text of {entry.txn} was forgotten for good: it can't be undone"
+            raise ConflictError(message, "tars-memory history lists others, and tars-memory undo TXN takes one back")
         if entry.op == "remove":
             attributes = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
             self.write(

@@ -351,14 +351,19 @@ def _without_lines(span: list[Any], texts: Sequence[str]) -> list[Any]:
     start, before, after, *marks = span
     if before and after:
         return span
-    kept, within = [], -1
+    kept, blank, within = list[str](), list[str](), -1
     for line in re.findall(r"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+\Z", before or after):
+        if not line.strip():
+            blank.append(line)  # it goes only if more of the same entry follows
+            continue
         indent = len(line) - len(line.lstrip(" \t"))
-        if within < 0 or (line.strip() and indent <= within):
+        goes_on = 0 <= within < indent
+        if not goes_on:
             holds = any(_record_holds({"spans": [[start, line, ""]]}, text) for text in texts)
             within = indent if holds else -1
-        if within < 0:
-            kept.append(line)
+        kept += ([] if goes_on else blank) + ([line] if within < 0 else [])
+        blank = []
+    kept += blank
     return [start, "".join(kept) if before else "", "".join(kept) if after else "", *marks]
 
 
