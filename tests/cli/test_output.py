@@ -162,3 +162,5 @@ def test_hints_name_the_program_as_it_was_called(
     assert f"one: {name} help search\n" in told("--help")
     assert f"\n  {name} --help lists them\n" in told("xyzzy")
     assert "no entry 'run tars-memory list'" in told("show", "run tars-memory list"), "what was typed stays"
+    told("remember", "run tars-memory list")
+    assert ": - run tars-memory list" in told("undo", "--yes"), "and so do the words of a note"

@@ -473,7 +473,7 @@ class Call:
         removed, added = _without(was, now), _without(now, was)
         if len(removed) == len(added) == 1:
             old, new = line(removed[0].strip()), line(added[0].strip())
-            self.out.say(f"{would}changed back: {self.out.place(path, number)}: {old} → {new}")
+            self.out.say(f"{would}changed back: {self.out.place(path, number)}: ", f"{old} → {new}")
             return
         if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
             self.say_note("taken out", path, before)
@@ -486,7 +486,7 @@ class Call:
             changes.append(("put back", row, at + 1 if number else None))
             at += 1
         for change, row, place in changes[:MOST_LINES]:
-            self.out.say(f"{would}{change}: {self.out.place(path, place)}: {line(row.strip())}")
+            self.out.say(f"{would}{change}: {self.out.place(path, place)}: ", line(row.strip()))
         if len(changes) > MOST_LINES:
             self.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {self.out.path(path)}")
 

@@ -258,12 +258,15 @@ class Output:
         if self._lost is not None:
             raise self._lost
 
-    def say(self, text: str) -> None:
-        """Print a message on stderr, on one line and each only once; none with ``--quiet``."""
+    def say(self, text: str, words: str = "") -> None:
+        """Print a message on stderr, and behind it words of a note as they are, on one line and each only once; none
+        with ``--quiet``.
+        """
+        text = self.as_called(text) + words
         if not self.quiet and text not in self._said:
             self._said.add(text)
             # A line break in a file's name begins no message.
-            self.say_always(f"{PROGRAM}: {line(errors.legible(self.as_called(text)))}")
+            self.say_always(f"{PROGRAM}: {line(errors.legible(text))}")
 
     def as_called(self, text: str) -> str:
         """Return a message in which commands begin with the name that the person calls the program by."""

@@ -244,7 +244,7 @@ def _also_withheld(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
     call.out.say("you said of the same thing:")
     for number, turn in enumerate(near, 1):
         day = f"{turn.day}  " if turn.day else ""
-        call.out.say(f"  {number}  {day}{line(turn.text)}  ({call.out.path(turn.log)}:{turn.line})")
+        call.out.say(f"  {number}  ", f"{day}{line(turn.text)}  ({call.out.path(turn.log)}:{turn.line})")
     return [near[at] for at in call.chosen("withhold some of these, too?", len(near))]
 
 
@@ -254,7 +254,7 @@ def _say_copy(call: Call, copy: "Copy", change: str, *, quiet: bool = False) -> 
         call.out.say(f"{change}: the topic in a file's name" + ("" if quiet else f": {call.out.path(copy.path)}"))
         return
     text = "" if quiet else f": {line(copy.text)}"
-    call.out.say(f"{change}: {call.out.place(copy.path, copy.line)}{text}")
+    call.out.say(f"{change}: {call.out.place(copy.path, copy.line)}", text)
 
 
 ENTRY = "txn time command actor file op before after undone"
