@@ -225,6 +225,7 @@ def test_a_riddle_is_no_life(said: str) -> None:
 def test_a_folder_or_file_is_no_home(said: str) -> None:
     assert kept(said) == []
     assert kept("I moved to St. Louis.") == ["I moved to St. Louis"]
+    assert kept("I moved to Cork/Ireland in May.") == ["I moved to Cork/Ireland in May"]
 
 
 @pytest.mark.parametrize(
