@@ -357,6 +357,7 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     assert kept("I live in Leeds.", "Do you work there?", "No, in York.") == ["I live in Leeds"]
     assert kept("I live in Leeds.", "I chose port 3000.", "No, 8080.") == ["I live in Leeds"]
     assert kept("My manager is Fiona.", "Done.", "Edit my code.") == ["My manager is Fiona"]
+    assert kept("I live in Leeds.", "It is done.", "Wait, Monday?") == ["I live in Leeds"]
     for other in ("Sorry, my mistake.", "Sorry, line 42.", "No, use port 8080."):
         assert kept("I live in Leeds.", "Done.", other) == kept(f"I live in Leeds. {other}") == ["I live in Leeds"]
     assert kept("I live in Leeds.", "Leeds is nice.", "No, Leicester.") == []

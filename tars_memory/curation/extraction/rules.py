@@ -296,7 +296,7 @@ def _corrected_by(
     elif denies and found:
         denying = [old for old in before if old.turn in near and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
-    elif opens and not asked:
+    elif opens and not asked and not sentence.asks:
         told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
         said = [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
