@@ -657,12 +657,12 @@ def scored(
 
 
 def _telling_lines(chunk: Candidate) -> list[CandidateLine]:
-    """Return the lines of a chunk, but those that show marks alone, as the end of a fence or an embed, unless it has no
-    others; of properties, those with a word of the query and what is nested below them, if any: the others have nothing
-    to do with each other.
+    """Return the lines of a chunk, but those of marks alone, as the end of a fence, unless it has no others; of
+    properties, those with a word of the query and what is nested below them, if any: the others have nothing to do with
+    each other.
     """
     if not (chunk.row.front and chunk.counts):
-        return [line for line in chunk.lines if line.counts or says_something(line.shown)] or chunk.lines
+        return [line for line in chunk.lines if line.counts or says_something(line.text)] or chunk.lines
     found: list[CandidateLine] = []
     for line in chunk.lines:
         nested = line.known.indent or line.text[:1] == "-"

@@ -249,7 +249,6 @@ _KEPT_OR_INVISIBLE = f"(?P<kept>{_VISIBLE_SEQUENCES})|[{CONTROL}{IGNORABLE}]+"
 _TARGET = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
 _MARKDOWN_UNSEEN = (
     rf"!\[[^\[\]]*\]{_TARGET}|(?<=\]){_TARGET}"  # a picture, or where a link leads
-    r"|!\[\[[^\[\]]*\]\]"  # an embed: its place shows what the other file holds
     r"|<!--.*?-->|%%.*?%%"
     r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
 )
@@ -298,7 +297,7 @@ def count_invisible(text: str) -> int:
 
 
 def shown(line: str) -> str:
-    """Return a markdown line as a reader sees it: only the words of a link, no picture, embed, HTML tag or comment."""
-    if "](" in line or "![[" in line or "%%" in line or "<" in line:
+    """Return a markdown line as a reader sees it: only the words of a link, no picture, HTML tag or comment."""
+    if "](" in line or "%%" in line or "<" in line:
         return re.sub(_MARKDOWN_UNSEEN, "", line)
     return line

@@ -425,16 +425,6 @@ def test_what_a_reader_sees_comes_before_addresses_pictures_tags_and_comments(tm
     recalled.close()
 
 
-def test_an_embed_is_a_hit_only_for_a_name_that_nothing_else_shows(tmp_path):
-    plan = "![[gardenia plan.png]]\n- ![[gardenia beds]]\n\nGardenia draws your beds.\n\n- ![[Lettuce]]\n"
-    recalled = Recalled(tmp_path, {"Page.md": plan, "Other.md": "Snails eat lettuce.\n"})
-    for mode in ("lexical", "hybrid"):
-        hits = recalled.search("gardenia beds", mode).hits
-        assert [hit.best_line[1] for hit in hits if hit.path == "Page.md"] == ["Gardenia draws your beds."], mode
-    assert recalled.found("plan.png")
-    recalled.close()
-
-
 def test_a_sentence_is_answered_by_a_line_that_contains_all_its_words_however_few_notes_there_are(tmp_path):
     """In a vault of two notes FTS5 gives every word the idf 0; the shares of the words are rounded sums."""
     fruits = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"]
