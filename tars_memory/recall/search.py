@@ -482,18 +482,15 @@ def least_nearness(pool: Pool, holds: Container[int]) -> float:
     query.
 
     In a small vault that is what noise reaches, which is also measured there if one chunk stands out: to a model that
-    doesn't know the language of the notes all of them are near. It also has to be a third of the way from what is usual
-    to the best one, if there are enough chunks to tell.
+    doesn't know the language of the notes all of them are near.
     """
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     others = (chunk for chunk in pool.chunks if chunk.row.id not in holds)
     if pool.rows >= FULL_VAULT or not any(nearness(chunk) >= floor for chunk in others):
         return floor
     best = max(pool.chunks, key=nearness)
-    usual, most = pool.usual(best.row.id), nearness(best)
-    if most < usual + HIT_ABOVE_USUAL:
-        return floor
-    return max(floor, usual + HIT_ABOVE_USUAL, usual + (most - usual) / 3 if pool.rows >= TELLING_VAULT else 0.0)
+    above_usual = pool.usual(best.row.id) + HIT_ABOVE_USUAL
+    return max(floor, above_usual) if nearness(best) >= above_usual else floor
 
 
 def holding(pool: Pool) -> Container[int]:
