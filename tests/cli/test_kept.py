@@ -187,7 +187,7 @@ def test_a_vault_that_is_not_there_gets_its_words_when_it_is_back(desk: Desk, tm
     away = tmp_path / "away"
     desk.root.rename(away)
     code, told = desk.call("remember", WORDS)
-    assert code == 4 and "is kept (" in told and f"into the vault at {desk.root} writes it" in told
+    assert code == 4 and "is kept (" in told and f"that writes into the vault at {desk.root}" in told
     other = make_vault(tmp_path / "other", {"Memory.md": "## Notes\n"})
     assert desk.call("--vault", str(other), "log", "elsewhere", vault=False)[0] == 0
     assert WORDS not in (other / "Memory.md").read_text(), "another vault does not get them"

@@ -203,7 +203,7 @@ def _mistyped(error: errors.TarsError, call: Call) -> list[str]:
 
 def _waits(item: str, vault_in_words: str = "this vault") -> str:
     """Return the sentence that says of a kept text, by its name in the spool, what will write it."""
-    return f"your text is kept ({item}): the next command that writes into {vault_in_words} writes it, too"
+    return f"your text is kept ({item}): it is written by the next command that writes into {vault_in_words}"
 
 
 def _joined(*sentences: str) -> str:
