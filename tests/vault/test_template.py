@@ -290,6 +290,8 @@ def test_a_place_of_days_that_the_person_set_stays(tmp_path: Path, path: str, te
         (("D/2026/11-November/2026-11-19-Thursday.md", "D/2026/11-November/2026-11-20-Friday.md"),
          ("D", "YYYY/MM-MMMM/YYYY-MM-DD-dddd")),
         (("19.11.2026.md", "20.11.2026.md"), ("", "DD.MM.YYYY")),
+        (("P/31.12.2025.md", "P/1.1.2026.md"), ("P", "D.M.YYYY")),
+        (("1-31-2026.md", "2-1-2026.md"), ("", "M-D-YYYY")),
         (("a/11-09-2026.md", "a/11-13-2026.md", "a/11-10-2026.md"), ("a", "MM-DD-YYYY")),
         (("daily.journal.2026.11.19.md", "daily.journal.2026.11.20.md"), ("", "[daily.journal.]YYYY.MM.DD")),
         (("November 19th, 2026.md", "November 20th, 2026.md", "Boat 2026.md"), ("", "MMMM Do, YYYY")),

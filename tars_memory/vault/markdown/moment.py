@@ -70,6 +70,7 @@ matched against it."""
 
 _NAMES_OF_DAYS = (
     "YYYY-MM-DD", "YYYY_MM_DD", "YYYY.MM.DD", "YYYYMMDD", "DD-MM-YYYY", "DD.MM.YYYY", "MM-DD-YYYY", "DD",
+    "YYYY-M-D", "YYYY_M_D", "YYYY.M.D", "D-M-YYYY", "D.M.YYYY", "M-D-YYYY",
     "YYYY-MM-DD dddd", "YYYY-MM-DD-dddd", "YYYY-MM-DD ddd", "dddd D MMMM YYYY", "D MMMM YYYY",
     "dddd, MMMM Do, YYYY", "MMMM Do, YYYY", "MMM Do, YYYY", "[daily.journal.]YYYY.MM.DD",
 )  # fmt: skip
