@@ -226,7 +226,8 @@ def test_the_brake(make_index) -> None:
     assert len(paths(index, "tea")) == 10
 
 
-def test_a_note_that_another_process_dropped_since_the_look_stops_no_refresh(make_index, tmp_path, monkeypatch) -> None:
+def without_ours(make_index, tmp_path: Path):
+    """An index of 40 notes and of 60 that were written by us and are taken back by an undo that it hasn't seen."""
     index = make_index({f"{n}.md": "tea\n" for n in range(40)})
     store = Store(index.vault.root, tmp_path / "state", now=NOW, actor="script")
     with store.transaction("extract") as transaction:
@@ -234,19 +235,18 @@ def test_a_note_that_another_process_dropped_since_the_look_stops_no_refresh(mak
             transaction.write(f"ours/{number}.md", lambda _: [Splice(0, 0, b"tea\n")])
     index.refresh()
     store.undo()
+    return index
+
+
+def test_a_note_that_another_process_dropped_since_the_look_stops_no_refresh(make_index, tmp_path, monkeypatch) -> None:
+    index = without_ours(make_index, tmp_path)
     looks = [lambda *_: {}, indexer.intake.stored]
     monkeypatch.setattr(indexer.intake, "stored", lambda *args: looks.pop()(*args))
     assert index.refresh().unmounted
 
 
 def test_notes_that_we_removed_ourselves_do_not_trip_the_brake(make_index, tmp_path: Path) -> None:
-    index = make_index({f"{n}.md": "tea\n" for n in range(40)})
-    store = Store(index.vault.root, tmp_path / "state", now=NOW, actor="script")
-    with store.transaction("extract") as transaction:
-        for number in range(60):
-            transaction.write(f"ours/{number}.md", lambda _: [Splice(0, 0, b"tea\n")])
-    index.refresh()
-    store.undo()
+    index = without_ours(make_index, tmp_path)
     assert (index.refresh().removed, len(paths(index, "tea"))) == (60, 40)
     (index.vault.root / "ours").mkdir()
     for number in range(60):  # somebody wrote them again
