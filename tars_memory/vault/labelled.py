@@ -716,10 +716,11 @@ _ITEM = rf"[ \t>]{{0,16}}(?:[-*+]|\d{{1,3}}[.)])[ \t]{MARKS}([^\n]{{0,300}})[^\n
 
 
 _MODEL_NAME = r"[A-Z]{2,}[-.]?\d[\d.-]{0,6}[A-Za-z]{0,2}|[A-Z]?[a-z]+[A-Z]{2,}\d{1,2}"
-_NAMED = rf"{_MODEL_NAME}|[A-Z]?[a-z]++(?>(?:[A-Z][a-z]++)*)\d[a-z]{{0,2}}|[a-z]{{2,3}}-?\d{{1,4}}"
 """Names of standards, models and programs, such as ``RFC2898`` and ``PostgreSQL16``: without a label of their own they
 are not passwords.
 """
+_NAMED = rf"{_MODEL_NAME}|[A-Z]?[a-z]++(?>(?:[A-Z][a-z]++)*)\d[a-z]{{0,2}}|[a-z]{{2,3}}-?\d{{1,4}}"
+"""The same, words with a digit behind them (``argon2id``, ``KeePass2``) and numbers of things (``lh2034``)."""
 
 
 def _table_columns(text: str) -> Iterator[Found]:
@@ -1243,12 +1244,13 @@ _AFTER_LOCK = rf"{_LOCK}[^\W\d_]{{0,2}}(?:[ \t-]{{0,2}}|:[ \t])(?:key[ -]?pad[ ]
 _CODE_OF_LOCK = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:[dl]['’])?{_LOCK}[^\W\d_]{{0,4}}"
 _LOCK_WORD = rf"(?<![^\W\d_])(?:{table.LOCKS}|{table.THINGS}|{table.CARDS})[^\W\d_]{{0,2}}(?![^\W\d_])"
 _LOCK_ALONE = rf"(?<![_-]){_LOCK}[^\W\d_]{{0,2}}[\"'`*_]{{0,3}}[ \t]{{0,3}}\Z"
-_DIGITS = r"(?P<pin>[#*]?(?:[a-z]?\d{3,8}[#*a-z]?|\d{1,5}[a-z]\d{1,5}|\d{1,2}(?:[ .–-]\d{1,2}){2,3}))"
+_TYPED = r"[#*]?(?:[a-z]?\d{3,8}[#*a-z]?|\d{1,5}[a-z]\d{1,5}|\d{1,2}(?:[ .–-]\d{1,2}){2,3})"
 """A code that a lock takes: digits, with a key of letters or signs, or a combination of numbers."""
+_DIGITS = rf"(?P<pin>{_TYPED})"
 _DIGITS_OF_CODE = (
     rf"(?:{_OF}[^\r\n:=.|]{{1,30}}?|[ \t]+[^\W\d_]{{1,12}})??[\"'`*_]{{0,3}}[ \t]{{0,3}}"
     rf"(?:::?|[=：はが是|]|\b{IS_VERB}\b(?:[ \t]+(?:le|el|il)\b)?|(?=#\d)"
-    rf"|(?<=[ \t])(?={_DIGITS[8:-1]}[.,;)]?[ \t\r]*(?:\n|\Z)))"
+    rf"|(?<=[ \t])(?={_TYPED}[.,;)]?[ \t\r]*(?:\n|\Z)))"
     rf"[ \t]{{0,3}}[\"'`*]{{0,3}}[ \t]{{0,3}}{_DIGITS}(?![\w-]|[.,:/]\d)"
 )
 """Digits behind the name of a code: behind a sign or a verb, or at the end of the line."""

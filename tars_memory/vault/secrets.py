@@ -2,8 +2,8 @@
 
 Only what is *shaped* like a credential counts: a provider's key (the table below), a private key, a password in an
 address or beside a word for one (:mod:`tars_memory.vault.labelled`), a long random value beside a word for a key, a
-payment card's or a bank account's number by its check digits. Plain words, dates, commits, UUIDs, links and block ids
-do not count.
+payment card's or a bank account's number by its check digits, the words of a wallet by their checksum or label. Plain
+words, dates, commits, UUIDs, links and block ids do not count.
 
 Every search takes time linear in the text. A pattern is compiled only when a text holds one of its hints, so that an
 ordinary line costs a few substring searches.
