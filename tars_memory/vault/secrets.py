@@ -842,7 +842,7 @@ def _seed_phrases(low: str) -> Iterator[tuple[int, int, str]]:
     for run in (
         ()
         if b"\1" * 12 not in listed
-        else compiled(rf"(?<![^\W_])[a-z]{{3,8}}(?:{_WORD_GAP}[a-z]{{3,8}}){{11,}}(?![^\W_])").finditer(low)
+        else compiled(rf"(?<![^\W_]){_LISTED_WORD}(?:{_WORD_GAP}{_LISTED_WORD}){{11,}}").finditer(low)
     ):
         of_list: list[re.Match[str]] = []
         for word in compiled(r"[a-z]+").finditer(low, *run.span()):
@@ -912,6 +912,10 @@ _PHRASE = (
     rf"(?:{PHRASES})[^\r\n:=：]{{0,40}}?"
     rf"(?:[\"'`*]{{0,2}}[ \t]*(?:[:=：]|\b{IS_VERB}\b|(?=\n))[\"'`*]{{0,2}})[\"'`*]{{0,3}}"
 )
+_LISTED_WORD = r"[a-z]{3,8}+(?![^\W\d_])"
+"""A word as long as those of BIP-0039. A run of them ends with any: if the last had to be followed by no digit, as in
+``secret9``, the search would try each of the words before it as the last, for each as the first.
+"""
 _PHRASE_WORD = r"(?:[^\W\d_]{3,12}|[^\W\d_\x00-\u024f]{1,2})"
 """A word of a wallet's list: those of the lists in Latin letters have three letters and more."""
 _WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,64})"

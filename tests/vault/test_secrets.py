@@ -352,7 +352,7 @@ def test_any_text_can_be_masked_and_twice_is_once(text: str) -> None:
 UNITS = (
     "password=", "pw: ", "api key ", 'token="', "secret is a b ", "sk-", "eyJ.", "-----BEGIN PRIVATE KEY-----",
     "-----BEGIN PRIVATE KEY-----\nAAAA", "a://b:", "4111 ", "datadog a b c ", "mysql -pa", "curl -u ", "abandon ", "A",
-    "g\u200bh", "glpat-", "M" + "a" * 25 + ".", " \n", "- apple\n",
+    "g\u200bh", "glpat-", "M" + "a" * 25 + ".", " \n", "- apple\n", "secret9 ",
 )  # fmt: skip
 """What a pattern may begin with, or be led astray by."""
 
