@@ -28,9 +28,15 @@ def counted(number: int, noun: str, many: str = "") -> str:
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
-def behind(files: int) -> str:
-    """Return the notice that the index lacks the present state of so many files."""
-    return f"the index is behind by {counted(files, 'file')}: tars-memory reindex"
+def behind(files: int, *, goes_on: bool = False) -> str:
+    """Return the notice that the index lacks the present state of so many files.
+
+    Args:
+        files: their number.
+        goes_on: a background process reads them.
+    """
+    rest = "; they are being read in the background" if goes_on else ": tars-memory reindex"
+    return f"the index is behind by {counted(files, 'file')}{rest}"
 
 
 def counted_lines(number: int, noun: str, lines: int) -> str:

@@ -375,6 +375,9 @@ class Workspace:
             read = f"{report.reading - report.stale:,} of {counted(report.reading, 'note')} read"
             rest = ", the rest and vectors in the background" if goes_on else "; tars-memory reindex reads the rest"
             report.notices.append(read + rest)
+        elif goes_on:  # a refresh doesn't know what comes after it
+            instead = {errors.behind(report.stale): errors.behind(report.stale, goes_on=True)}
+            report.notices = [instead.get(notice, notice) for notice in report.notices]
         return opened, report
 
     def finish_in_background(self) -> bool:

@@ -577,7 +577,6 @@ class SearchResult:
         mode: that was used: ``hybrid``, ``lexical`` or ``semantic``.
         hits: best first.
         stale: number of notes and logs that the index has not read yet.
-        unread_logs: how many of these are logs of conversations; a notice mentions them.
         did_you_mean: names of notes without a hit, of which the query may be a misspelling; if there are no hits, or no
             note contains one of its words.
         unmounted: whether the vault looks unmounted or emptied; then the lack of hits is no evidence.
@@ -586,7 +585,7 @@ class SearchResult:
         parsed: the parsed query, for views that highlight what matched.
     """
 
-    stale = unread_logs = more = 0
+    stale = more = 0
     unmounted = False
 
     def __init__(self, query: Query, mode: str, hits: Iterable[Hit] = (), *, notices: Iterable[str] = ()) -> None:

@@ -303,8 +303,6 @@ class Search:
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> list[Answer]:
             talks = self.talks
-            if report.stale and not report.reading:
-                self.notices.append(errors.behind(report.stale))
             vector = self._last_vector = self._vector(query, reader, report) if compares_meaning else None
             found = recall.search.ranked(reader, query, query.narrowed(self.scope), vector, self.mode)
             for shared in self.shared:
@@ -515,7 +513,6 @@ class Search:
         others = [hit for hit in result.hits if hit.score < recall.search.LEAST_NAMED]
         hits = [*named, *recall.search.merged(others, said, shares.sort_key)]
         result.show(hits, self.request.limit)
-        result.unread_logs = self._unread_logs
         result.stale += self._unread_logs
 
     def _conversation_lines(

@@ -198,12 +198,12 @@ def test_nothing_is_said_and_never_as_if_all_had_been_read(tm: Run, memory: Any)
     memory.answers["search"] = result()
     answer = tm("search", "qqqxyzzy")
     assert (answer.code, answer.out, answer.err) == (1, "", "tars-memory: nothing relevant\n")
-    memory.answers["search"] = result(stale=3)
+    late = "the index is behind by 3 files: tars-memory reindex"
+    memory.answers["search"] = result(stale=3, notices=[late])
     answer = tm("search", "qqqxyzzy")
     assert answer.code == 1
-    said = "tars-memory: the index is behind by 3 files: tars-memory reindex\n"
+    said = f"tars-memory: {late}\n"
     assert answer.err == f"{said}tars-memory: nothing found so far\n"
-    late = "the index is behind by 3 files: tars-memory reindex"
     memory.answers["search"] = result(hit(), stale=3, notices=[late])
     assert tm("search", "tea").err == said, "once"
     memory.answers["search"] = result(stale=3)
@@ -213,7 +213,6 @@ def test_nothing_is_said_and_never_as_if_all_had_been_read(tm: Run, memory: Any)
 @pytest.mark.parametrize("hits", [[], [hit()]])
 def test_logs_that_are_not_read_are_told_by_their_notice_alone(tm: Run, memory: Any, hits: list[Any]) -> None:
     found = result(*hits, stale=2, notices=["2 logs of conversations are not searched yet: tars-memory reindex"])
-    found.unread_logs = 2
     memory.answers["search"] = found
     answer = tm("search", "tea")
     assert "behind by" not in answer.err and answer.err.count("reindex") == 1

@@ -326,6 +326,21 @@ def test_a_first_search_begins_it_and_says_so(place: Path, tmp_path: Path, begun
     assert result.notices == ["50 of 62 notes read, the rest and vectors in the background"]
 
 
+@pytest.mark.parametrize("env", [{}, {"TARS_MEMORY_BACKGROUND": "0"}])
+def test_where_many_notes_must_be_read_anew_it_is_said_who_reads_them(
+    place: Path, tmp_path: Path, begun: list[Path], env: dict[str, str]
+) -> None:
+    for number in range(intake.READER_NOTES):
+        (place / f"new {number}.md").write_text("tea\n")
+    with cold(place, tmp_path) as memory:
+        memory.reindex(embed=False)
+    (place / ".tars/config.toml").write_text('[layout]\ndaily_folder = "Days"\n')
+    with cold(place, tmp_path, **env) as memory:
+        notices = memory.search("plain 41", mode="lexical").notices
+    rest = ": tars-memory reindex" if env else "; they are being read in the background"
+    assert notices == [f"the index is behind by 262 files{rest}"]
+
+
 @pytest.mark.parametrize("off", [{"TARS_MEMORY_BACKGROUND": "0"}, {"TARS_MEMORY_INDEX_BACKGROUND": "off"}])
 def test_nothing_goes_on_by_itself_where_that_is_off(
     place: Path, tmp_path: Path, begun: list[Path], off: dict[str, str]

@@ -8,7 +8,7 @@ from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import ABOUT, AS_OF, EXPIRED, TOPIC, Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import here, keep_hits, line, within
-from tars_memory.errors import UsageError, VaultError, behind, did_you_mean
+from tars_memory.errors import UsageError, VaultError, did_you_mean
 from tars_memory.settings import MODES
 
 if TYPE_CHECKING:
@@ -193,11 +193,9 @@ def _answer(
         wanted: the person chose the number of hits.
         one_of_many: there are other queries.
     """
-    unread = result.stale - result.unread_logs
-    late = [behind(unread)] if unread and not call.workspace.reading else []
     masked = [MASKED] if not result.hits and vault.secrets.find(text) else []
     call.out.notes = None  # the index is masked note by note
-    answered = call.answered(result, result.notices, late, masked, lines=one_of_many)
+    answered = call.answered(result, result.notices, masked, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
     elif paths_only and not answered:
