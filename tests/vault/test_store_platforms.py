@@ -337,15 +337,25 @@ class TestRights:
         assert "could NOT be kept, copy it from here: a.md - two" in said
 
     @pytest.mark.parametrize(
-        ("group", "mode", "works"), [(1000, 0o664, True), (0, 0o666, True), (1000, 0o764, False), (0, 0o646, True)]
+        ("owner", "group", "mode", "works"),
+        [
+            (0, 1000, 0o664, True),
+            (0, 0, 0o666, True),
+            (0, 1000, 0o764, False),
+            (0, 0, 0o646, True),
+            (1000, 0, 0o644, True),
+            (1000, 0, 0o664, False),
+        ],
     )
-    def test_a_note_of_another_owner(self, open_place: Place, group: int, mode: int, works: bool) -> None:
-        """The owner changes with an edit, unless that takes somebody's rights away. There are no leases here either."""
+    def test_a_note_of_another_owner_or_group(
+        self, open_place: Place, owner: int, group: int, mode: int, works: bool
+    ) -> None:
+        """Both change with an edit, unless that takes somebody's rights away. There are no leases here either."""
         note = open_place.put("a.md", b"- one\n")
         assert as_somebody(open_place, "append", "a.md", "- two") == (0, "")
         root = os.geteuid() == 0
         if root:
-            os.chown(note, 0, group)
+            os.chown(note, owner, group)
         note.chmod(mode)
         command = [
             part.format(vault=open_place.root, state=open_place.state) for part in (sys.executable, "-sP", *DRIVER)

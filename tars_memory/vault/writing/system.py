@@ -455,6 +455,8 @@ def _keep_owner(target: int, old_stat: os.stat_result) -> None:
         os.fchown(target, old_stat.st_uid, old_stat.st_gid)
     except PermissionError:
         owner, group, other = (old_stat.st_mode >> shift & 7 for shift in (6, 3, 0))
+        if os.fstat(target).st_uid == old_stat.st_uid:
+            owner = 0  # only the group can't be given, so that no owner loses anything
         try:
             os.fchown(target, -1, old_stat.st_gid)
             lost = owner & ~group
