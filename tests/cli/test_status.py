@@ -11,6 +11,7 @@ import forked
 import pytest
 from terminal import OURS, environment, on_a_terminal, program, rows as screen_rows
 
+from tars_memory.index.intake import SEARCH_EMBEDS
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 
@@ -98,6 +99,11 @@ def test_nothing_waits_in_a_vault_that_is_in_order(tmp_path: Path) -> None:
     env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
     said = rows(told((root, env)).stdout)
     assert said["waiting"] == "nothing" and "rules" not in said
+    assert said["semantic"] == "embedded, no passage yet"
+    assert said["next"] == "nothing to do", "the next search makes so few vectors by itself"
+    for number in range(SEARCH_EMBEDS):
+        (root / f"{number}.md").write_text("tea\n")
+    assert rows(told((root, env)).stdout)["next"] == "tars-memory reindex"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 24), (120, 40)])
