@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -60,39 +59,6 @@ JSON_FILES: dict[str, bytes | None] = {
     "empty": b"",
     "blank": b"\n\n",
     "missing": None,
-}
-
-TOML_FILES: dict[str, bytes] = {
-    "comments, own hooks": b"""\
-# my Codex
-model = "gpt-5.5"   # the big one
-notify = ["python3", "/home/me/notify.py"]
-
-[[hooks.Stop]]
-matcher = ""
-[[hooks.Stop.hooks]]
-type = "command"
-command = '''
-[[hooks.SessionStart]]
-'''
-
-[projects."/home/me/work"]
-trust_level = "trusted"
-""",
-    "CRLF": b'[[hooks.Stop]]\r\n[[hooks.Stop.hooks]]\r\ntype = "command"\r\ncommand = "x"\r\n\r\n[tui]\r\na = 1\r\n',
-    "no line end": b'[[hooks.Stop]]\n[[hooks.Stop.hooks]]\n  type = "command"\n  command = "x"   # mine',
-    "inline": b'[hooks]\nStop = [{ hooks = [{ type = "command", command = "x" }] }]\n\n\n# end\n\n',
-    "state behind": b"""\
-[[hooks.PreCompact]]
-[[hooks.PreCompact.hooks]]
-type = "command"
-command = "x"
-
-[hooks.state]
-
-[hooks.state."/home/me/.codex/config.toml:pre_compact:0:0"]
-trusted_hash = "sha256:0"
-""",
 }
 
 
@@ -161,62 +127,19 @@ def test_what_is_installed_is_gone_again_to_the_byte(home: Path, name: str, kind
     assert [each.name for each in (home / "state" / "hosts").iterdir()] == ["lock"], "no copy of credentials stays"
 
 
-@pytest.mark.parametrize("kind", TOML_FILES)
-def test_hooks_of_codex_in_its_toml_come_and_go_there(home: Path, kind: str) -> None:
-    folder = home / ".codex"
-    folder.mkdir()
-    (folder / "config.toml").write_bytes(TOML_FILES[kind])
+def test_hooks_of_ones_own_in_the_other_file_of_codex_stay_and_call_us_once(home: Path) -> None:
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    mine = 'model = "gpt-5.5"  # the big one\r\n[[hooks.SessionStart]]\r\n[[hooks.SessionStart.hooks]]\r\n'
+    config.write_text(f"{mine}command = 'nice tars-memory hook'\r\n", newline="")
     before, held = tree(home), on(home)
     assert install(held, "codex") == [True]
-    told = tomllib.loads((folder / "config.toml").read_text("utf-8"))
-    assert told["hooks"]["SessionStart"][-1]["hooks"][0]["command"].endswith("hook --agent codex")
-    assert not (folder / "hooks.json").exists(), "Codex warns of hooks in both files"
+    told = json.loads((home / ".codex" / "hooks.json").read_text())
+    assert list(told["hooks"]) == ["UserPromptSubmit", "PreCompact"], "its other file calls us at the start already"
     assert held.status("codex").events == list(HOSTS["codex"].events)
     assert install(held, "codex") == [False]
     assert True in uninstall(held, "codex")
     assert tree(home) == before
-
-
-@pytest.mark.parametrize("text", ['model = "gpt-5.5"\n', "# nothing yet\n", ""])
-def test_toml_without_any_table_holds_nothing_up(home: Path, text: str) -> None:
-    (home / ".codex").mkdir()
-    (home / ".codex" / "config.toml").write_text(text)
-    before, held = tree(home), on(home)
-    assert install(held, "codex") == [True]
-    (home / ".codex" / "config.toml").write_text(f"{text}approval_policy = 'never'\n")
-    assert True in uninstall(held, "codex")
-    (home / ".codex" / "config.toml").write_text(text)
-    assert tree(home) == before
-
-
-@pytest.mark.parametrize("kind", [kind for kind in TOML_FILES if kind != "no line end"])
-def test_toml_that_was_edited_meanwhile_loses_our_tables_alone(home: Path, kind: str) -> None:
-    path = home / ".codex" / "config.toml"
-    path.parent.mkdir()
-    path.write_bytes(TOML_FILES[kind])
-    held = on(home)
-    install(held, "codex")
-    path.write_bytes(b"# new above\n" + path.read_bytes() + b"\n[tools]\nweb = true\n")
-    uninstall(held, "codex")
-    assert path.read_bytes() == b"# new above\n" + TOML_FILES[kind] + b"\n[tools]\nweb = true\n"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# c\nhooks = { Stop = [] }\n",  # an inline table takes no more
-        "[hooks]\nStop = []\nSessionStart = [{ hooks = [] }]\n",
-    ],
-)
-def test_toml_that_takes_no_more_is_left_as_it_is(home: Path, text: str) -> None:
-    path = home / ".codex" / "config.toml"
-    path.parent.mkdir()
-    path.write_text(text)
-    held = on(home)
-    with pytest.raises(SettingsError) as caught:
-        install(held, "codex")
-    assert str(path) in caught.value.message
-    assert path.read_text() == text
 
 
 @pytest.mark.parametrize("kind", [kind for kind, data in JSON_FILES.items() if data and data.strip()])

@@ -1,4 +1,4 @@
-"""Insert entries into settings files of other programs (JSON with comments, or TOML), and remove them, by splices.
+"""Insert entries into settings files of other programs (JSON, with comments or without), and remove them, by splices.
 
 Text in, text out; nothing here reads or writes a file. A file is never serialised from parsed values: it would lose its
 comments, order and indentation. It is parsed to find where to cut, and once more to check that only the entries have
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import Counter
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ _BREAK = re.compile(r"[\r\n]")
 _BLANKS = re.compile(r"(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)", re.DOTALL)
 _STRING = re.compile(r'"(?>(?:[^"\\\x00-\x1f]|\\.)*)"')
 _SCALAR = re.compile(r"-?[0-9][0-9.eE+-]*+|true|false|null")
-_HEADER = re.compile(r"^[ \t]*(\[\[?[^\r\n]*?\]\]?)[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
 
 _EXTENSION = re.compile(
     r'"(?>(?:[^"\\]|\\.)*)"|(//[^\r\n]*|/\*.*?\*/)|(,)(?=(?>(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*)[}\]])', re.DOTALL
@@ -78,55 +75,46 @@ class _Node(NamedTuple):
     first: int = 0
 
 
-# --- both formats
-
-
-def values(text: str, *, toml: bool = False) -> Any:
+def values(text: str) -> Any:
     """Parse a file; an empty one is an empty object.
 
     Raises:
         ValueError: it is not valid; the message says where.
     """
     text = text.removeprefix("\ufeff")
-    if toml:
-        return tomllib.loads(text.replace("\r\n", "\n"))
     return _parse(text).value if text.strip() else {}
 
 
-def insert(text: str, entries: list[Insertion], ours: Ours, *, toml: bool = False) -> str:
+def insert(text: str, entries: list[Insertion], ours: Ours) -> str:
     """Return the text with the entries inserted.
 
     Raises:
         UnfitError: the text is not valid, or has something else where an entry belongs.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    after = body = text[len(mark) :]
-    if toml:
-        after = _toml_insert(body, entries)
-    else:
-        after = body if body.strip() else f"{body}{{}}\n"
-        for entry in entries:
-            after = _json_insert(after, entry)
-    _check(body, after, ours, toml=toml, more=[entry for entry in entries if not ours(entry.value, entry.key)])
+    body = text[len(mark) :]
+    after = body if body.strip() else f"{body}{{}}\n"
+    for entry in entries:
+        after = _insert(after, entry)
+    _check(body, after, ours, [entry for entry in entries if not ours(entry.value, entry.key)])
     return mark + after
 
 
-def remove(text: str, ours: Ours, previous: Any = None, *, toml: bool = False) -> str:
+def remove(text: str, ours: Ours, previous: Any = None) -> str:
     """Return the text without our entries, and without the lists and objects that held nothing else.
 
     Args:
         text: of the file.
         ours: tells which entries to remove.
         previous: the parsed file from before the entries were inserted; its objects and lists stay, even if empty.
-        toml: the file is TOML.
 
     Raises:
         UnfitError: the text is not valid, or an entry can't be cut out alone.
     """
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text[len(mark) :]
-    after = _toml_remove(body, ours) if toml else _json_remove(body, ours, previous)
-    _check(body, after, ours, toml=toml, more=[])
+    after = _remove(body, ours, previous)
+    _check(body, after, ours, [])
     return mark + after
 
 
@@ -159,13 +147,13 @@ def extensions(text: str) -> list[str]:
     return [name for name, is_used in used.items() if is_used]
 
 
-def _check(before: str, after: str, ours: Ours, *, toml: bool, more: list[Insertion]) -> None:
+def _check(before: str, after: str, ours: Ours, more: list[Insertion]) -> None:
     """Check that both texts have the same values, apart from our entries and the insertions ``more``.
 
     Raises:
         UnfitError: they don't.
     """
-    old, new = (Counter(_others(values(text, toml=toml), ours)) for text in (before, after))
+    old, new = (Counter(_others(values(text), ours)) for text in (before, after))
     added = Counter(pair for entry in more for pair in _others(entry.value, ours, entry.keys, entry.key))
     if old - new or new - old - added:
         raise UnfitError("its form is too unusual to change it safely")
@@ -179,9 +167,6 @@ def _others(value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = "") -
         yield keys, repr(value)
     for inner, name in _inner(value):
         yield from _others(inner, ours, (*keys, name) if name else keys, name)
-
-
-# --- JSON, with comments and commas at the end
 
 
 def _parse(text: str) -> _Node:
@@ -256,7 +241,7 @@ def _error_at(text: str, at: int, why: str) -> UnfitError:
     return UnfitError(f"line {line}, column {at - text.rfind(chr(10), 0, at)}: {why}")
 
 
-def _json_insert(text: str, entry: Insertion) -> str:
+def _insert(text: str, entry: Insertion) -> str:
     """Return the text with one entry inserted, and with objects and lists for its keys where they are missing."""
     root = node = _parse(text)
     for depth, key in enumerate(entry.keys):
@@ -307,7 +292,7 @@ def _insert_child(text: str, root: _Node, node: _Node, key: str | None, value: A
     return text if not last or trailing else f"{text[:comma]},{text[comma:]}"
 
 
-def _json_remove(text: str, ours: Ours, previous: Any) -> str:
+def _remove(text: str, ours: Ours, previous: Any) -> str:
     """Return the text without our entries: see :func:`remove`."""
     if not text.strip():
         return text
@@ -384,77 +369,3 @@ def _indent_unit(text: str, root: _Node) -> str:
     base = _indent(text, root.start)
     firsts = (child.first for child in root.children if _begins_line(text, child.first))
     return next((_indent(text, first).removeprefix(base) for first in firsts), INDENT)
-
-
-# --- TOML
-
-
-def _toml_insert(text: str, entries: list[Insertion]) -> str:
-    """Return the text with each entry appended as tables of its own, so that no table before it changes."""
-    newline = _newline(text)
-    rows: list[str] = []
-    for entry in entries:
-        name = ".".join(key if re.fullmatch(r"[\w-]+", key) else json.dumps(key) for key in entry.keys)
-        rows += ["", f"[[{name}]]"]
-        rows += _toml_rows({key: value for key, value in entry.value.items() if not isinstance(value, list)})
-        for key, tables in entry.value.items():
-            for table in tables if isinstance(tables, list) else ():
-                rows += [f"[[{name}.{key}]]", *_toml_rows(table)]
-    if text and not text.endswith(("\n", "\r")):
-        text += newline
-    return text + newline.join(rows if text else rows[1:]) + newline
-
-
-def _toml_rows(table: dict[str, Any]) -> list[str]:
-    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
-
-
-class _Section(NamedTuple):
-    """A table's header and lines, without the blank and comment lines before the next table."""
-
-    start: int
-    end: int
-    keys: tuple[str, ...]
-    table: Any
-
-
-def _toml_remove(text: str, ours: Ours) -> str:
-    """Return the text without our tables, and without the tables around them that hold nothing else."""
-    sections = _sections(text)
-    removed = [section for section in sections if ours(section.table, "")]
-    for index, section in enumerate(sections):
-        inner = [other for other in _subsections(sections, index) if other.keys[: len(section.keys)] == section.keys]
-        if section.table == {} and inner and all(other in removed for other in inner):
-            removed.append(section)
-    for section in sorted(removed, reverse=True):
-        start = section.start
-        blank = re.search(r"(?:^|(?<=\n))[ \t]*\r?\n\Z", text[:start])
-        text = text[: blank.start() if blank else start] + text[section.end :]
-    return text
-
-
-def _subsections(sections: list[_Section], index: int) -> list[_Section]:
-    """Return the deeper sections that follow one, up to the next that is not deeper."""
-    depth = len(sections[index].keys)
-    return [*takewhile(lambda section: len(section.keys) > depth, sections[index + 1 :])]
-
-
-def _sections(text: str) -> list[_Section]:
-    """Return the tables of a TOML file."""
-    heads = [*_HEADER.finditer(text)]
-    found = []
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=False):  # a file without tables has one end and no head
-        body = text[head.start() : end]
-        last = [*re.finditer(r"^[ \t]*[^\s#][^\n]*(?:\n|\Z)", body, re.MULTILINE)][-1]
-        try:
-            table: Any = tomllib.loads(body.replace("\r\n", "\n"))
-        except ValueError:
-            continue  # a line within a long string looks like a header
-        keys: list[str] = []
-        while isinstance(table, dict) and len(table) == 1 and len(keys) < head[1].count(".") + 1:
-            key, table = next(iter(table.items()))
-            keys.append(key)
-        table = table[0] if head[1].startswith("[[") and isinstance(table, list) and table else table
-        found.append(_Section(head.start(), head.start() + last.end(), tuple(keys), table))
-    return found

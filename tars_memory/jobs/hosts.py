@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -210,15 +211,15 @@ class Hosts:
             command.encode()
         except UnicodeEncodeError:
             raise UsageError(f"{command!r} can't be written as text", "give the folders names in UTF-8") from None
-        path, is_toml = self._codex() if name == "codex" else self._places(name)[0]
+        path = self._places(name)[0]
         entries = [Insertion(("hooks", event), handler(name, command)) for event in HOSTS[name].events_for(self.lines)]
         if name in ("cursor", "copilot"):
             entries.insert(0, Insertion(("version",), 1, listed=False))
-        edits = [self._plan(name, path, is_toml, entries)]
+        edits = [self._plan(name, path, entries)]
         if server and HOSTS[name].servers:
             value: dict[str, Any] = {"command": program[0], "args": [*program[1:], "mcp", *more]}
             entry = Insertion(("mcpServers", SERVER), value, listed=False)
-            edits.append(self._plan(name, self.folder(name) / HOSTS[name].servers, False, [entry]))
+            edits.append(self._plan(name, self.folder(name) / HOSTS[name].servers, [entry]))
         return edits
 
     def uninstall(self, name: str) -> list[Edit]:
@@ -228,7 +229,7 @@ class Hosts:
             SettingsError: a file of the host can't be read, or our entries can't be cut out without harm.
         """
         # the first file last: the folder that was made for it is empty only then
-        return [self._plan(name, path, is_toml, None) for path, is_toml in reversed(self._places(name))]
+        return [self._plan(name, path, None) for path in reversed(self._places(name))]
 
     def carry_out(self, edit: Edit) -> bool:
         """Make a planned change; return whether the file was changed.
@@ -286,9 +287,9 @@ class Hosts:
     def status(self, name: str) -> HostStatus:
         """Read the state of our entries from the settings of a host."""
         files, events, servers, problems = [], [], False, []
-        for path, is_toml in self._places(name):
+        for path in (*self._places(name), *([self._config()] if name == "codex" else [])):
             try:
-                value = _values(path, _read(path), toml=is_toml)
+                value = _values(path, _read(path))
             except SettingsError as error:
                 problems.append(error.message)
                 continue
@@ -302,7 +303,7 @@ class Hosts:
             problems += [problem for _, entry in found for problem in _missing(_words(entry))]
             off = _switched_off(name, value)
             problems += [f"all hooks are switched off in {path} ({off})"] if off else []
-            problems += filter(None, [_form_problem(name, path, _read(path), is_toml=is_toml)])
+            problems += filter(None, [_form_problem(name, path, _read(path))])
             plugin = _enabled_plugin(value)
             problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
@@ -317,9 +318,9 @@ class Hosts:
 
     def _codex_problems(self, files: list[str], events: list[str]) -> list[str]:
         """Return why Codex would not run our hooks: it runs only those that its own settings record as trusted."""
-        path = self.folder("codex") / "config.toml"
+        path = self._config()
         try:
-            value = _values(path, _read(path), toml=True)
+            value = _values(path, _read(path))
         except SettingsError as error:
             return [error.message]
         off = _switched_off("codex", value)
@@ -338,48 +339,36 @@ class Hosts:
             problems.append(f"Codex waits until you trust {', '.join(untrusted)}: type /hooks in it")
         return problems
 
-    def _codex(self) -> tuple[Path, bool]:
-        """Return which of Codex's two files takes our hooks, and whether it is TOML.
+    def _config(self) -> Path:
+        """Return the path of Codex's other file, which may have hooks as well; we only read it."""
+        return self.folder("codex") / "config.toml"
 
-        It is the one that holds hooks already, for Codex warns of hooks in both.
-        """
-        (path, _), (table, _) = self._places("codex")
-        try:
-            if not _values(path, _read(path)).get("hooks"):
-                hooks = _values(table, _read(table), toml=True).get("hooks")
-                if isinstance(hooks, dict) and any(isinstance(entries, list) for entries in hooks.values()):
-                    return table, True
-        except (SettingsError, AttributeError):
-            pass  # the planned change says what is wrong with the file
-        return path, False
-
-    def _places(self, name: str) -> list[tuple[Path, bool]]:
-        """Return the files that may hold entries of ours, each with whether it is TOML."""
-        host, folder = HOSTS[name], self.folder(name)
-        found = [(folder / host.file, False)]
-        found += [(folder / "config.toml", True)] if name == "codex" else []
-        return found + ([(folder / host.servers, False)] if host.servers else [])
+    def _places(self, name: str) -> list[Path]:
+        """Return the files that may hold entries of ours."""
+        host = HOSTS[name]
+        return [self.folder(name) / file for file in (host.file, host.servers) if file]
 
     def _record(self, target: Path) -> Path:
         """Return the path of our record about a file of a host."""
         return self.records / f"{sha256(os.fsencode(target)).hexdigest()[:16]}.json"
 
-    def _plan(self, name: str, path: Path, is_toml: bool, entries: list[Insertion] | None) -> Edit:
+    def _plan(self, name: str, path: Path, entries: list[Insertion] | None) -> Edit:
         """Plan the change of one file: put these entries in, or, if None, remove ours."""
         target = Path(os.path.realpath(path))
         current = _read(target)
         ours = _ours(name)
         notes: list[str] = []
         try:
-            value = _values(path, current, toml=is_toml)
+            value = _values(path, current)
             if not isinstance(value, dict):
                 raise hostfile.UnfitError("it is not a JSON object")
-            base = self._without_ours(target, current, ours, is_toml=is_toml)
+            base = self._without_ours(target, current, ours)
             if entries is None:
                 return Edit(name, path, target, current, base, base)
-            by_hand = {keys[:2] for keys, _ in hostfile.entries_of(value, _by_hand(name))}
+            values = [value, *([_values(self._config(), _read(self._config()))] if name == "codex" else [])]
+            by_hand = {keys[:2] for each in values for keys, _ in hostfile.entries_of(each, _by_hand(name))}
             served = any(keys[0] == "mcpServers" for keys in by_hand)
-            notes += filter(None, [_form_problem(name, path, current, is_toml=is_toml)])
+            notes += filter(None, [_form_problem(name, path, current)])
             notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(by_hand)]
             rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
             asked = (hostfile.entries_of(entry.value, ours, entry.keys, entry.key) for entry in rest)
@@ -388,18 +377,16 @@ class Hosts:
             if wanted == present:
                 return Edit(name, path, target, current, current, base, tuple(notes))
             text = _text(base)
-            known = hostfile.values(text, toml=is_toml)
+            known = hostfile.values(text)
             rest = [
                 entry for entry in rest if entry.listed or ours(entry.value, entry.key) or entry.keys[0] not in known
             ]
-            after = _bytes(hostfile.insert(text, rest, ours, toml=is_toml))
+            after = _bytes(hostfile.insert(text, rest, ours))
         except ValueError as error:
             raise SettingsError(f"{path} is left as it is: {error}", "mend it, then run this again") from error
         return Edit(name, path, target, current, after, base, tuple(notes))
 
-    def _without_ours(
-        self, target: Path, current: bytes | None, ours: Callable[[Any, str], bool], *, is_toml: bool
-    ) -> bytes | None:
+    def _without_ours(self, target: Path, current: bytes | None, ours: Callable[[Any, str], bool]) -> bytes | None:
         """Return the file without our entries: the bytes from before, if nobody has changed it since we did."""
         key = self._record(target)
         record = disk.state_object(key)
@@ -410,8 +397,8 @@ class Hosts:
             return None
         previous: Any = None
         with contextlib.suppress(ValueError):
-            previous = hostfile.values(_text(before), toml=is_toml) if record else None
-        return _bytes(hostfile.remove(_text(current), ours, previous, toml=is_toml))
+            previous = hostfile.values(_text(before)) if record else None
+        return _bytes(hostfile.remove(_text(current), ours, previous))
 
 
 # --- contents of the files
@@ -507,9 +494,10 @@ def _switched_off(name: str, value: Any) -> str:
     return key if key and value is off else ""
 
 
-def _form_problem(name: str, path: Path, data: bytes | None, *, is_toml: bool) -> str:
+def _form_problem(name: str, path: Path, data: bytes | None) -> str:
     """Return a problem if the host ignores a file for extensions of JSON that it does not accept; else ''."""
-    found = [] if is_toml else [form for form in hostfile.extensions(_text(data)) if form not in HOSTS[name].reads]
+    text = "" if path.suffix == ".toml" else _text(data)
+    found = [form for form in hostfile.extensions(text) if form not in HOSTS[name].reads]
     return f"{HOSTS[name].title} ignores {path}: it has {' and '.join(found)}" if found else ""
 
 
@@ -544,16 +532,17 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _values(path: Path, data: bytes | None, *, toml: bool = False) -> Any:
-    """Parse a settings file.
+def _values(path: Path, data: bytes | None) -> Any:
+    """Parse a settings file, by its ending as TOML or as JSON.
 
     Raises:
         SettingsError: it is not valid.
     """
+    is_toml = path.suffix == ".toml"
     try:
-        return hostfile.values(_text(data), toml=toml)
+        return tomllib.loads(_text(data).replace("\r\n", "\n")) if is_toml else hostfile.values(_text(data))
     except ValueError as error:
-        kind = "TOML" if toml else "JSON"
+        kind = "TOML" if is_toml else "JSON"
         raise SettingsError(f"{path} is not valid {kind}: {error}", "mend it first; it is left as it is") from error
 
 
