@@ -49,7 +49,7 @@ ODD = "decides nothing here: [x] accepts, [-] rejects"
 """Notice about boxes with another character: Obsidian's themes have dozens, and none may be guessed at."""
 BOXLESS = "it has no box that is understood: - [x] accepts, - [-] rejects, - [ ] waits"
 UNLISTED = (
-    "it is no bullet, so nothing is read from it: begin a line with - [x] to accept, - [-] to reject, - [ ] to wait"
+    "it is not a bullet, so nothing is read from it: begin a line with - [x] to accept, - [-] to reject, - [ ] to wait"
 )
 UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in the note that review --note writes"
 ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
@@ -442,7 +442,7 @@ def unread(path: str, data: bytes) -> list[str]:
     """Return a notice for each line that may decide something, but is read as no proposal.
 
     These are ticked bullets that were one of our proposals and have lost the mark with its id, and lines with a mark
-    that are no bullet (any more), or a group's without a box that is known.
+    that are not (any longer) a bullet, or a group's without a box that is known.
 
     Args:
         path: of the note or its copy.

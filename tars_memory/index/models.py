@@ -167,7 +167,7 @@ def manifest_of(model: str, cache: Path) -> Manifest:
     """Return the manifest of the named model, without opening or preparing the model.
 
     Raises:
-        ModelUnavailableError: it is no model, or pip doesn't install it and it was never fetched with ``models use``.
+        ModelUnavailableError: not a model, or pip doesn't install it and it was never fetched with ``models use``.
     """
     if model == NO_MODEL:
         raise ModelUnavailableError(

@@ -204,7 +204,7 @@ class Copies:
         """Return other entries that contain the statement (True) or two long words of it in a row (False).
 
         Entries that contain the whole statement come first. Accents and umlauts don't matter, as in a search; fields
-        and tags, which many lines share, are no words of a statement.
+        and tags, which many lines share, are not words of a statement.
         """
         sentences = [[*map(fold, words)] for words in self.sentences()]
         said = [_said(text) for text in self.texts]

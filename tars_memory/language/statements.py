@@ -102,7 +102,7 @@ def _paragraphs(text: str, no_talk: re.Pattern[str]) -> Iterator[tuple[int, int]
 
     Args:
         text: of the turn.
-        no_talk: matches beginnings of lines that are no talk.
+        no_talk: matches beginnings of lines that are not talk.
     """
     fence = closing = ""
     closers = {found[1]: found.start() for found in _CLOSER.finditer(text)}

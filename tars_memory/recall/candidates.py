@@ -456,7 +456,7 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
 
 def _count_shown(chunk: Candidate, terms: Terms) -> None:
     """Count a term in the text that Obsidian shows; in link targets, pictures, HTML tags and comments only if no line
-    of the chunk shows it: the address of a badge is found, but is no answer next to a sentence.
+    of the chunk shows it: the address of a badge is found, but is not an answer next to a sentence.
 
     Lines that show nothing and contain no term are removed from the chunk.
     """
@@ -623,7 +623,7 @@ PROPERTIES_READ = 5
 """One in this many of the chunks that are read, at most, is of properties while there are others: they are short, and
 those of many notes say the same."""
 COMMON_PROPERTY = 0.1
-"""Share of all chunks from which on a word is common: a property that many notes share is no hit for it."""
+"""Share of all chunks from which on a word is common: a property that many notes share is not a hit for it."""
 DATED_READ = 20
 """Minimum number of chunks read of the days that the query names: by a word that hundreds of days contain (``gym
 yesterday``) the chunk of the day is found no sooner than the others."""

@@ -87,8 +87,8 @@ class SearchRequest(NamedTuple):
         topics: only passages with all of these tags, or of sessions with these topics.
         expired: whether to include passages that have ended.
         agent: whose own notes ``context`` may show too; None: no agent's. A search finds those of all agents.
-        session: the log of the conversation that asks, or '' if it is unknown: its own lines are no answers, and no log
-            is read for the search. None: no conversation asks.
+        session: the log of the conversation that asks, or '' if it is unknown: its own lines are not answers, and no
+            log is read for the search. None: no conversation asks.
         as_of: the day on which passages have to hold; None: today.
     """
 
@@ -443,7 +443,7 @@ class _Parser:
         query.language = language.foreign_language(query.meaning)
         query.grammar = language.grammar_words(query.language)
         code = language.language_of(query.meaning) if dated else ""
-        if code and code != "en":  # English ones are no words of the query
+        if code and code != "en":  # English ones are not words of the query
             listed = language.language(code).words("words")
             query.small_words = frozenset(part for word in listed for part in tokens(word))
         query.is_latin = language.is_latin(query.meaning)
@@ -579,7 +579,7 @@ class SearchResult:
         stale: number of notes and logs that the index has not read yet.
         did_you_mean: names of notes without a hit, of which the query may be a misspelling; if there are no hits, or no
             note contains one of its words.
-        unmounted: whether the vault looks unmounted or emptied; then the lack of hits is no evidence.
+        unmounted: whether the vault looks unmounted or emptied; then the lack of hits is not evidence.
         more: number of hits that a larger limit would add; counted if the request limits the hits of a note.
         notices: sentences for the user.
         parsed: the parsed query, for views that highlight what matched.

@@ -148,7 +148,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
                 weights.SPREAD * weights.LINE_BESIDE * neighbour,
             )
             line.score = sum(line.parts)
-            if line.validity > weights.BOILERPLATE:  # other lines are no evidence for their note
+            if line.validity > weights.BOILERPLATE:  # other lines are not evidence for their note
                 note.best = max(note.best, best + weights.BEST_WORDS * in_line + weights.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
             note.top = max(note.top, line.score)

@@ -104,7 +104,7 @@ mark of a fence with its language.
 
 
 def _is_harmless(value: str) -> bool:
-    """Whether a value is no credential, or only stands for one."""
+    """Whether a value is not a credential, or only stands for one."""
     return any(re.fullmatch(pattern, value) for pattern in (PLACEHOLDER, _HARMLESS))
 
 
@@ -795,7 +795,7 @@ def _named_columns(row: str) -> tuple[dict[int, tuple[str, int]], int, str]:
 
     Returns:
         Kind of credential, and minimum length of a number that is one, by the index of the cell; number of cells;
-        delimiter; all empty if the row is no such head.
+        delimiter; all empty if the row is not such a head.
     """
     low = row.lower()
     delimiter = next((delimiter for delimiter in _CELLS if delimiter in low), "")
@@ -892,7 +892,7 @@ def _recovery_codes(text: str, low: str) -> Iterator[Found]:
     done = 0
     for label in compiled("|".join(table.CODES)).finditer(low):
         if low.endswith("(masked ", 0, label.start()):
-            continue  # the mark of a code is no label of the word behind it
+            continue  # the mark of a code is not a label of the word behind it
         if label.start() < done or not compiled(_CODE_HINT).search(text, label.end(), label.end() + 160):
             continue
         lead = compiled(
@@ -1034,7 +1034,7 @@ def _is_key_in_groups(value: str) -> bool:
 
 
 def _weak(value: str, separator: str, _: bool) -> bool:
-    """Whether a value after the word "key" looks machine-made, and is no hash in hexadecimal digits."""
+    """Whether a value after the word "key" looks machine-made, and is not a hash in hexadecimal digits."""
     if separator == "equals" and _is_key_in_groups(value):
         return True
     hexed = re.fullmatch(r"[0-9a-fA-F-]+", value)
@@ -1199,7 +1199,7 @@ _LABEL_ENDS = (
     rf"[\"'`*_)]{{0,3}}(?:[ \t]*(?:[.,;!?:。，\r\n]|\Z|です|だ)|{_OF}|[ \t]+{_AND}"
     r"|[ \t]+(?:at|on|in|am|im|auf|en|em|op|no|na)[ \t])"
 )
-"""The text behind a label that is no part of a longer name, such as "password manager"."""
+"""The text behind a label that is not part of a longer name, such as "password manager"."""
 _PIN = (
     r"(?i)(?<![^\W\d_])(?:PIN(?-i:(?<=IN)s)?|PUK|CVV2?|CVC2?|Geheimzahl|ПИН|暗証番号)(?>(?P<plain>(?-i:(?<=pin)))?)"
     r"(?:[ -]?(?:code|number|nummer|kode|код|コード|码)s?)?[\"'`*]{0,2}"

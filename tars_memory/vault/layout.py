@@ -444,7 +444,7 @@ class Layout:
         return sorted(days)[-_NAMES_FOR_LANGUAGE:]
 
     def day_of_name(self, name: str) -> date | None:
-        """Return the day whose daily note has a name, folders aside; None for a name that is no whole date here."""
+        """Return the day whose daily note has a name, folders aside; None for a name that is not a whole date here."""
         form = self.daily_format.rpartition("/")[2]
         try:
             return markdown.moment.day(form, markdown.moment.pattern(form), name.strip())

@@ -61,7 +61,7 @@ def test_it_is_kept_masked_or_not_written(
     notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
     assert returned == code, screen
     assert answer != b"\x04" or b"stop \r\nno answer came: that counts as Enter" in screen, "Ctrl-D ends no line"
-    assert screen.count(b"that is no answer: type m, y or n") == answer.count(b"\n") - (answer != b"\x04"), screen
+    assert screen.count(b"that is not an answer: type m, y or n") == answer.count(b"\n") - (answer != b"\x04"), screen
     assert b"this looks like a credential: github token" in screen
     if written is None:
         assert notes == ""
@@ -126,7 +126,7 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     assert returned == code, screen
     first, *more = answer.split()[:2] or [b""]
     assert b"forget it? [y/N] " + first in screen, "the answer stands behind the question"
-    assert (b"that is no answer: type y for yes, or n for no" in screen) is bool(more), "a word of another language"
+    assert (b"that is not an answer: type y for yes, or n for no" in screen) is bool(more), "a word of another language"
     said = b" ".join(screen.split())
     assert b"to take out:" in said and b"Memory.md:1: a walnut cupboard" in said
     assert b"2026-11-20.md:2: I want a walnut cupboard" in said

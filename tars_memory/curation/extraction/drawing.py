@@ -135,7 +135,7 @@ def _by_rules(transcript: Transcript, new: Collection[int], when: Moments) -> Dr
     spoken = [turn for turn in transcript.turns if turn.role in ("user", "assistant")]
     days = {number: time.date() for number, time in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
-    # Mask whole turns: a line of a list of codes is not recognised by itself. A sentence with a credential is no fact.
+    # Mask whole turns: a line of a list of codes is not recognised by itself. No sentence with a credential is a fact.
     shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number in new else turn for turn in spoken]
     found = rules.read(shown, new, days, named=len(speakers) > 1, most=MOST_FACTS)
     until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0

@@ -78,7 +78,7 @@ _NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van 
 _LONG = re.compile(r"[^\W\d_]{5,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _AROUND = " \t.!;,…:*_-–—"
-"""What stands around a statement and is no part of it."""
+"""What stands around a statement and is not part of it."""
 _IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
 """Words in single quotes; apostrophes within words, at the end of one, or of ``'s morgens`` are none."""
 _LABEL = re.compile(r"[^:]*:\s")
@@ -389,8 +389,8 @@ class _UserTurn:
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
         self.opening = None if after_text else next(filter(self._opens, self.sentences[:1]), None)
-        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is no talk, whatever it asks for
-        # "under 100 words" of an opening is no text's shape
+        talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not talk, whatever it asks for
+        # "under 100 words" of an opening is not a text's shape
         begin = self.opening.start + len(self.opening.text) if self.opening else 0
         found = [*lang.pattern("material").finditer(talk, begin)]
         self.material = bool(found)

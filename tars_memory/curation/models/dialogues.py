@@ -584,7 +584,7 @@ def _check_depth(text: str) -> None:
 
 
 def _int(digits: str) -> int:
-    """Return a number; -1, which is no item's number, if it has too many digits."""
+    """Return a number; -1, which is not an item's number, if it has too many digits."""
     return int(digits) if len(digits) < 19 else -1
 
 

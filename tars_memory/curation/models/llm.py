@@ -403,7 +403,7 @@ class _Process:
     def __init__(self, env: Mapping[str, str]) -> None:
         """Start the process."""
         self._child = subprocess.Popen(
-            [sys.executable, "-P", provider.__file__],  # -P: the current folder is no place to import from
+            [sys.executable, "-P", provider.__file__],  # -P: the current folder is not a place to import from
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

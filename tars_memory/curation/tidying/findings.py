@@ -322,7 +322,7 @@ def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find lines of a daily log that begin with a time and are no bullets of their own."""
+    """Find lines of a daily log that begin with a time and are not bullets of their own."""
     if note.role != "daily":
         return
     heading = world.layout.log_heading.casefold()

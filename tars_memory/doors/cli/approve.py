@@ -323,7 +323,7 @@ class Walk:
 
     def _typed(self, prompt: str) -> str:
         """Return what the person types behind a prompt; empty for nothing or a single letter, which was meant as a key
-        of the walk: ``q`` here is no line of the memory.
+        of the walk: ``q`` here is not a line of the memory.
         """
         typed = _ask(self.call, prompt) or ""
         is_key = len(typed) == 1 and typed.isascii()

@@ -378,7 +378,7 @@ class Call:
             found = meaning(normalize("NFKC", typed or "").lower())
             if found is not None:
                 return found
-            self.out.say_always(f"that is no answer: type {known}")
+            self.out.say_always(f"that is not an answer: type {known}")
         self.out.say_always(f"no answer after {MOST_ASKED} questions: that counts as n")
         found = meaning(STOP[0])
         assert found is not None
@@ -599,7 +599,7 @@ def instant(text: str, origin: str) -> datetime:
         origin: the option or variable that holds it, for the message.
 
     Raises:
-        UsageError: the text is no date or time, or its year is not one of :data:`YEARS`.
+        UsageError: the text is not a date or time, or its year is not one of :data:`YEARS`.
     """
     try:
         when = datetime.fromisoformat(text.strip())
@@ -870,7 +870,7 @@ def one_only(given: Mapping[str, Any], hint: str = "give one of them") -> None:
 
 
 def one_of(values: Iterable[str], value: str | None, before: str) -> None:
-    """Refuse a value that is none of those there are; None is no value.
+    """Refuse a value that is none of those there are; None is not a value.
 
     Args:
         values: those there are.

@@ -614,7 +614,7 @@ SHOWN = "told"
 
 
 def keep_hits(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
-    """Remember where the hits are. A state folder that can't be written is no reason to fail a search."""
+    """Remember where the hits are. A state folder that can't be written is not a reason to fail a search."""
     hits_text = "\0".join(f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}" for hit in hits)
     _write(state / NAMES[terminal], hits_text)
 

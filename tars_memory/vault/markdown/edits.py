@@ -593,7 +593,7 @@ def append_bytes(data: bytes, splices: Sequence[Splice]) -> bytes | None:
     """Return the bytes to append if the splices only add whole lines at the end of the note, else None.
 
     The bytes begin with the note's own newline if its last line has none. A splice at the end that does not end in a
-    newline continues the last line: that is no append.
+    newline continues the last line: that is not an append.
     """
     if len(splices) != 1 or not splices[0].start == splices[0].end == len(data):
         return None

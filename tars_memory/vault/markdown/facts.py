@@ -177,7 +177,7 @@ def ref_of(path: str, subject: str, text: str, number: int = 0) -> str:
 
 
 def read(path: str, document: Document) -> list[tuple[Entry, Fact]]:
-    """Return the facts of a note with their entries, in order of their lines; bullets under the title are no facts."""
+    """Return the facts of a note with their entries, in order of their lines; bullets under the title are not facts."""
     found: list[tuple[Entry, Fact]] = []
     seen: dict[tuple[str, str], int] = {}
     for entry in entries.read(path, document):

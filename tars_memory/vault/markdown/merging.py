@@ -633,7 +633,7 @@ def _decide(piece: MergePiece, text_merge: TextMerge) -> None:
     elif base is None:
         piece.versions = [piece.any.raw]
     elif left := ours or theirs:
-        was, now = (node.parts._replace(block_id=None) for node in (base, left))  # a new id alone is no change
+        was, now = (node.parts._replace(block_id=None) for node in (base, left))  # a new id alone is not a change
         if left.kind != BULLET:
             piece.versions = [left.raw] if left.norm != base.norm else []
         elif was != now or _parent_piece(left) is not _parent_piece(base):
@@ -653,7 +653,7 @@ def _repeat_questions(pieces: Sequence[MergePiece]) -> None:
                 groups[question].append(piece)
     for question, group in groups.items():
         kept = [{piece for piece in group if piece.nodes[side]} for side in (1, 2)]
-        # Editing a line and leaving the question below it is no answer. Removing the line is, even if the question
+        # Editing a line and leaving the question below it is not an answer. Removing the line is, even if the question
         # stayed and is below another line now.
         holders = [piece for piece in pieces if piece in group or piece.base is None]
         asked = [sum(question in _questions(piece.nodes[side]) for piece in holders) for side in (0, 1, 2)]
