@@ -54,7 +54,7 @@ def python(mode: str) -> str:
 
 
 def plain(frame: Any) -> Any:
-    """A frame without what may change: random marks, scores, versions, descriptions, what is said twice."""
+    """A frame without what may change: random marks, scores, versions, descriptions, lists of arguments."""
     result = frame.get("result", {})
     if "tools" in result:
         result["tools"] = [{"name": tool["name"], "annotations": tool["annotations"]} for tool in result["tools"]]
@@ -65,6 +65,7 @@ def plain(frame: Any) -> Any:
     if "instructions" in result:
         del result["instructions"]
     text = re.sub(r"(</?[a-z]+-|marked )[a-z0-9]{8}\b", r"\1MARK", json.dumps(frame))
+    text = re.sub(r'(memory_[a-z]+ takes )[a-z_, ]+(?=")', r"\1ARGUMENTS", text)
     return json.loads(re.sub(r'("name": "tars-memory", "version": )"[^"]*"', r'\1"VERSION"', text))
 
 
