@@ -326,14 +326,6 @@ def test_machinery_is_not_embedded() -> None:
     assert chunk.text == "- one ^m-1"
 
 
-def test_a_note_too_big_for_the_parser_is_read_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b"# A\n\ntext one\n\n```\n# no heading\n```\n\n## B\n\ntext two\n"
-    small = parse("n.md", data)
-    monkeypatch.setattr(lines, "SCAN_BYTES", 10)
-    big = parse("n.md", data)
-    assert [(c.text, c.headings) for c in big.chunks] == [(c.text, c.headings) for c in small.chunks]
-
-
 def test_the_embedded_text_has_a_line_for_every_line_of_the_chunk() -> None:
     chunk = parse("a.md", b"one\n\ntwo **x** ^id\n").chunks[0]
     assert chunking.embedded_text(chunk.head, plain(chunk.text)) == "a\none\n\ntwo x"

@@ -14,7 +14,6 @@ from random_documents import examples
 
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
-from tars_memory.vault.markdown import lines as grammar
 
 FIRST = date(2026, 11, 20)
 SCALE = float(os.environ.get("TARS_PROVE_SCALE", "1"))
@@ -180,20 +179,6 @@ def test_an_end_that_is_taken_away_counts_at_once_and_no_vector_is_made_again(ba
         assert "The night train to Vienna." in lines(memory, "night train Vienna")
         assert memory.workspace.index().pending() == 0
         assert memory.verify() == []
-
-
-def test_a_huge_note_ends_as_others_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grammar, "SCAN_BYTES", 50_000)
-    filler = "".join(f"- line {n} of a long list about nothing much\n" for n in range(1_300))
-    text = filler + "- the zither [until:: 2026-11-20]\n- the viola\n"
-    make_vault(
-        tmp_path / "vault", {"Huge.md": text, "Other.md": "---\nexpires: 2026-11-20\n---\n" + filler + "- a lute\n"}
-    )
-    with opened(tmp_path) as memory:
-        assert lines(memory, "zither", mode="lexical") == set()
-        assert any("zither" in line for line in lines(memory, "zither", mode="lexical", expired=True))
-        assert any("viola" in line for line in lines(memory, "viola", mode="lexical"))
-        assert lines(memory, "lute", mode="lexical") == set()
 
 
 def test_many_that_have_ended_leave_the_nearest_that_have_not(tmp_path: Path) -> None:

@@ -617,12 +617,8 @@ def calendar_day(text: str) -> date | None:
 # -- the outline of a whole note, for the index
 
 
-SCAN_BYTES = 1_000_000
-"""Size above which a note is read by a plain line scanner: a megabyte in blocks is data, not prose."""
-
 Span = tuple[str, int, int, tuple[str, ...]]
 """A block: its kind, empty for the lines between two; its first line, its last line, and its heading path."""
-_Structure = tuple[list[str], list[Span], "Sequence[Window]", dict[str, Any], int]
 _HIDDEN = re.compile(r"\s*(?:<!--(?>.*?-->)\s*)+", re.DOTALL)
 """A block of HTML that consists of closed comments alone."""
 
@@ -661,8 +657,10 @@ class Outline(NamedTuple):
 
 def outline(data: bytes, *, facts: bool = False, session: bool = False) -> Outline:
     """Return the outline of a note, which may hold facts over time, or be a session note."""
-    split = _split_by_lines if len(data) > SCAN_BYTES else _split_by_blocks
-    lines, blocks, windows, front, body_line = split(data, facts=facts)
+    document = Document(data, by_lines=True)
+    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
+    blocks, windows = [*_spans(document, lines)], windows_of(document, facts=facts)
+    front, body_line = document.front_matter, document.body_line
     until, day = note_end(front, session=session), front_day(front) if front else None
     named = page_properties(lines) | front
     names = front_aliases(named), front_tags(named), "" if front.get("title") else opening_title(lines, blocks)
@@ -728,62 +726,20 @@ def read_properties(texts: Sequence[str], first: int, told: Collection[int]) -> 
     return [Line(_indent(text), kind, "", "", "", "", "", "") for text, kind in zip(texts, kinds, strict=True)]
 
 
-def _split_by_blocks(data: bytes, *, facts: bool) -> _Structure:
-    """Split a note with the block parser."""
-    document = Document(data, by_lines=True)
-    lines = [data[start:end].decode("utf-8", "replace") for start, end, _ in document.lines[: document.last_line]]
-    blocks: list[Span] = []
+def _spans(document: Document, lines: Sequence[str]) -> Iterator[Span]:
+    """Yield the blocks of a note, and the lines between them; ``lines`` are their texts."""
     sections = iter(document.sections)
     section = next(sections)
     following = next(sections, None)
     last = document.body_line - 1
     for kind, start, end in document.blocks:
         # Lines outside any block of the parser (link definitions) are the person's text, too.
-        blocks.append(("", last + 1, start - 1, section.path))
+        yield "", last + 1, start - 1, section.path
         while following is not None and start >= following.start_line:
             section, following = following, next(sections, None)
         last = max(last, end)
         if kind != "rule":
             hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
             kept = kind == "comment" and end > start + 1 and lines[end - 2].startswith("```")  # by a plugin
-            blocks.append(("hidden" if hidden or kept else kind, start, end, section.path))
-    blocks.append(("", last + 1, len(lines), section.path))
-    return lines, blocks, windows_of(document, facts=facts), document.front_matter, document.body_line
-
-
-def _split_by_lines(data: bytes, *, facts: bool) -> _Structure:
-    """Split a huge note by its front matter, headings, fences and blank lines alone."""
-    text = data.decode("utf-8-sig", "replace")
-    lines = re.split(r"\r\n|\r|\n", text)
-    if lines and not lines[-1]:
-        lines.pop()
-    blocks: list[Span] = []
-    path: list[tuple[int, str]] = []
-    fence = ""
-    inside = False  # a block
-    properties: dict[str, Any] = {}
-    body_line = 1
-    if data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---"):
-        beginning = Document(data[:MAX_CHARACTERS])
-        properties, body_line = beginning.front_matter, beginning.body_line
-    for number, line in enumerate(lines[body_line - 1 :], body_line):
-        mark = FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        heading = None if fence or mark else TITLE.match(line)
-        if heading:
-            while path and path[-1][0] >= len(heading[1]):
-                path.pop()
-            path.append((len(heading[1]), heading[2].rstrip(" \t").rstrip("#").rstrip(" \t")))
-            blocks.append(("heading", number, number, tuple(name for _, name in path)))
-            inside = False
-        elif not line.strip():
-            inside = False
-        elif not inside:
-            blocks.append(("fence" if fence else "paragraph", number, number, tuple(name for _, name in path)))
-            inside = True
-        else:
-            kind, first, _, names = blocks[-1]
-            blocks[-1] = kind, first, number, names
-    windows = windows_of(Document(data, by_lines=True), facts=facts) if may_have_end(data) else ()
-    return lines, blocks, windows, properties, body_line
+            yield "hidden" if hidden or kept else kind, start, end, section.path
+    yield "", last + 1, len(lines), section.path
