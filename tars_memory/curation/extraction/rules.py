@@ -150,6 +150,7 @@ def read(
     before = {turn.number: asker for asker, turn in pairwise(turns) if asker.speaker != turn.speaker}
     speakers = {turn.number: turn.speaker for turn in own}
     turns_of: dict[str, list[Turn]] = {}  # by speaker, so far
+    unkept = withdrawn(turns)
     role_play = announced = makes = False
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         if most is not None and len(facts) >= most:
@@ -169,6 +170,8 @@ def read(
             continue
         prefix = f"{turn.speaker}: " if named else ""
         for fact in parsed.facts(day_of[turn.number], talk=not (role_play or is_material), requests=not named):
+            if fact.quote.endswith(tuple(unkept.get(turn.number, ()))):
+                continue
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
         earlier = [fact for fact in facts.values() if speakers[fact.turn] == turn.speaker]  # nobody corrects others
@@ -188,19 +191,19 @@ def unread(turns: Sequence[Turn]) -> set[int]:
 
 
 def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
-    """Return, by number of the person's turn, the sentences that they take back or ask not to keep: a model may quote
-    them all the same.
-    """
+    """Return, by number of the person's turn, the sentences that they take back or ask not to keep."""
     own = [turn for turn in turns if turn.role == "user"]
     found: dict[int, list[str]] = {turn.number: [] for turn in own}
     before: dict[str, tuple[int, str]] = {}  # by who spoke last: how that turn ended, and its number
     for turn, code in zip(own, _languages(own), strict=True):
         said = [sentence for sentence in sentences(turn.text) if len(sentence.text) <= MOST_CHARACTERS]
         for at, sentence in enumerate(said if code else ()):
-            unkept = language(code).pattern("unkept").search(_plain(sentence))
-            if unkept:
+            plain, lang = _plain(sentence), language(code)
+            unkept = lang.pattern("unkept").search(plain)
+            if unkept:  # "don't remember this" is often a sentence of its own, before the one that it is about
                 found[turn.number] += [each.text for each in said[at : at + 2]]
-            if _takes_back(sentence, language(code), opens=not at) or (unkept and at == len(said) - 1):
+            doubts = at and lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
+            if doubts or _takes_back(sentence, lang, opens=not at) or (unkept and at == len(said) - 1):
                 number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
                 found[number] += [text] if text else []
         if said:
@@ -252,8 +255,7 @@ def _corrected_by(
     denial, that is the value that was said last, or if it answers a question, the one that was asked about. Of a
     sentence that states nothing itself (``no, I meant Cork, not Dublin``) it is the only fact of the recent turns with
     the value that it denies; one that opens a turn and only amends (``sorry, I meant my cousin``) takes back the last
-    one of the turn before that has a name or number, too, or somebody of one's own. One that opens a turn and takes
-    back what was said just before, or is the whole turn and asks not to keep it, takes back the end of the turn before.
+    one of the turn before that has a name or number, too, or somebody of one's own.
 
     Args:
         sentence: of the turn.
@@ -268,14 +270,6 @@ def _corrected_by(
     found = _DENIED.search(quote)
     opens, near = not turn.text[: sentence.start].strip(), {each.number for each in recent}
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
-    whole = opens and sentence.text.strip() == turn.text.strip()
-    plain = _plain(sentence)
-    # among several people it speaks of what another one said
-    back = opens and (asker is None or asker.role != turn.role) and _takes_back(sentence, lang, opens=True)
-    if back or (whole and lang.pattern("unkept").search(plain)):
-        ended = " ".join(recent[0].text.split())
-        yield from [old for old in before if old.turn in near and ended.endswith(old.quote)]
-        return
     new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
     end = sentences(asker.text)[-1:] if asker and denies else []
     asked = end[0].text if end and end[0].asks else ""
@@ -436,30 +430,15 @@ class _UserTurn:
         lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
         talk = talk and not any(len(pattern.findall(self.plain)) >= most for most, pattern in _DOCUMENT)
-        unkept, skip, last = lang.pattern("unkept").search(self.plain) is not None, False, ""  # the sentence before
         for sentence in self.sentences:
             plain = _plain(sentence)
             if len(plain) > MOST_CHARACTERS:
                 continue
-            back = lang.pattern("taken_back").match(plain)
-            doubts = lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
-            doubted = doubts or _takes_back(sentence, lang, opens=False)
-            if doubted and found and found[-1].quote.endswith(last):
-                found = [fact for fact in found if fact.quote != found[-1].quote]
-            before, last = last, " ".join(sentence.text.split())
-            if back:
+            if back := lang.pattern("taken_back").match(plain):
                 rest = plain[back.end() :].lstrip(" ,;:.!–—-")
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
-            if unkept and lang.pattern("unkept").search(plain):
-                skip = True  # "don't remember this" is often a sentence of its own, before the one that it is about
-                if sentence == self.sentences[-1] and found and found[-1].quote.endswith(before):
-                    found = [fact for fact in found if fact.quote != found[-1].quote]
-                continue
-            if skip:
-                skip = False
-                continue
             talk = talk and sentence not in self.supposes
             new = [*self._facts(sentence, day, talk=talk, requests=requests)]
             if found and not new and _amends(sentence, found[-1].text, behind=True):
