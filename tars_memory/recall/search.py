@@ -315,7 +315,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
-    if _holds_day(query, pool, held):
+    if _holds_day(query, pool, held, date_terms):
         return True
     above, known = _above_usual(pool, shares) if mode == "hybrid" else 0.0, any(shares.values())
     if mode == "hybrid" and above >= scale.above_usual and _comes_near(query, pool, shares, known=known):
@@ -348,10 +348,15 @@ def _shares(held: Mapping[int, set[str]], pool: Pool) -> dict[int, float]:
     return found
 
 
-def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]]) -> bool:
-    """Whether a note of the named day contains enough of the query's words, other than function words."""
+def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]], date_terms: set[str]) -> bool:
+    """Whether a note of the named day contains enough of the query's words, other than function words; in a language of
+    which these are not known (``co robiłam wczoraj``), of those words that some note contains.
+    """
     small = {query.stems[word] for word in query.words if word in query.small_words - query.date_words}
     small |= {query.phrase_key(phrase) for phrase in query.phrases if query.small_words.issuperset(phrase)}
+    if not (query.is_sentence or query.small_words):
+        unheld = weights.idf(max(pool.rows, 1), 0)
+        small = {term for term, value in pool.idfs.items() if value >= unheld} - date_terms
     asked = pool.idfs.keys() - small
     least = DAY_SHARE * fsum(pool.idfs[term] for term in asked)
     return any(
