@@ -67,11 +67,11 @@ def status(workspace: Workspace) -> dict[str, Any]:
         their line numbers by note), ``loaded`` (``Memory.loaded``), ``growth`` (:func:`weeks`), ``sources`` (numbers of
         ``logs`` and ``conversations`` that are searched; None without any), ``shared`` (``name`` and ``path`` of each
         shared vault that is searched), ``team`` (the state of a team's index, and the ``problem`` if it can't be asked;
-        None if none is set), ``settings`` and ``notices``.
+        None if none is set), ``settings``, ``places`` (of all vaults, and of the file of settings) and ``notices``.
     """
     if workspace.progress is not None:
         workspace.progress("looking at the vault", 0, 0)
-    index = workspace.index()
+    index, places = workspace.index(), workspace.settings.places
     report = refresh_index(workspace)
     store = workspace.store(writes=False)
     model = current_model(workspace)
@@ -116,6 +116,11 @@ def status(workspace: Workspace) -> dict[str, Any]:
         "team": _team(workspace),
         "shared": [{"name": shared.name, "path": str(shared.vault.root)} for shared in workspace.shared(notices)],
         "settings": workspace.settings.origins,
+        "places": {
+            "settings": str(places.config / "config.toml"),
+            "state": str(places.state),
+            "cache": str(places.cache),
+        },
         "notices": notices,
     }
 

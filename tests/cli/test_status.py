@@ -46,6 +46,7 @@ def test_ten_lines_say_what_waits_and_what_is_next(place: tuple[Path, dict[str, 
     said = rows(done.stdout)
     assert len(said) <= 10
     assert said["vault"] == str(place[0].resolve())
+    assert Path(said["state"], "vault.json").is_file()
     assert said["notes"].startswith("4 notes, of these ")
     assert said["index"].startswith("up to date")
     assert said["semantic"].startswith("off: ")

@@ -56,12 +56,13 @@ loaded.tokens grown left_out budget days notes: what every prompt begins with, a
 sources: as `sources` says, or null
 team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `bytes`, `problem`
 settings: those that are set
+places: `settings` (the file), `state` and `cache` of all vaults
 [as it applies]
 shared[].name path: the shared vaults that are searched
 """,
 )
 def status(call: Call, verbose: bool = flag("--verbose", "Show everything, not ten lines.")) -> int:
-    """Show in ten lines the vault, how fresh its index is, what waits for you and what to do next."""
+    """Show in ten lines the vault, where history and index are kept, what waits for you and what to do next."""
     state = dict(call.memory().status())
     notices = state.get("notices") or ()
     if call.out.json or verbose:
@@ -75,8 +76,10 @@ def status(call: Call, verbose: bool = flag("--verbose", "Show everything, not t
     else:
         in_rows = (COVERS, *(f"{path}: rules that" for path in state["rules"]["lines"]))
         call.notices(notice for notice in notices if not notice.startswith(in_rows))
-        if call.out.screen and (inside := within(os.path.realpath(os.path.expanduser("~")), state["vault"]["path"])):
-            state["vault"] = {**state["vault"], "path": os.path.join("~", inside)}
+        if call.out.screen:
+            home = os.path.realpath(os.path.expanduser("~"))
+            inside = {name: within(home, state["vault"][name]) for name in ("path", "state")}
+            state["vault"] = {**state["vault"], **{name: os.path.join("~", at) for name, at in inside.items() if at}}
         rows = _summary(state, bars=encoded(call.out, BARS) == BARS)
         show_rows(call.out, [(name, call.out.as_called(text)) for name, text in rows], styles=("dim",))
     return 0
@@ -87,14 +90,15 @@ def _minute(seconds: int) -> str:
 
 
 def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
-    """Return the state of the memory in at most ten rows, each a name and a text."""
+    """Return the state of the memory in about ten rows, each a name and a text."""
     vault, index, background = state["vault"], state["index"], state["background"]
     waiting, loaded, unapproved = state["waiting"], state["loaded"], state["rules"]["unapproved"]
     tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items() if name != "note")
     skipped = _skipped_counts(vault["skipped"])
     notes = vault["notes"] if vault["notes"] is not None else vault["stale"]  # without an index all of them are stale
     counts = counted(notes, "note") + (f", of these {tiers}" if tiers else "")
-    rows = [("vault", shell_path(vault["path"])), ("notes", counts + (f"; {skipped}" if skipped else ""))]
+    rows = [("vault", shell_path(vault["path"])), ("state", shell_path(vault["state"]))]
+    rows.append(("notes", counts + (f"; {skipped}" if skipped else "")))
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
     stale = vault["stale"]
     rows.append(("index", f"behind by {counted(stale, 'file')}" if stale else f"up to date{when}"))
