@@ -400,8 +400,10 @@ class ReviewView(View):
             self._prepare(proposal, answer)
         elif answer.decides:
             self._decide(proposal, answer)
-        else:
+        elif answer.key == "?":
             self.passage = Passage("keys", [f"  {key:<3}  {text}" for key, text in approve.KEYS.items()])
+        else:
+            self.state = [approve.NOT_A_KEY]
 
     def _prepare(self, proposal: Proposal, answer: approve.ReviewAnswer) -> None:
         """Get the new words from the editor, or ask for them in the field if there is none; ask for a heading there."""

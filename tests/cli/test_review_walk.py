@@ -137,6 +137,9 @@ def test_another_heading_and_taking_back(desk: Desk) -> None:
     walk.type("u\n")
     walk.wait_for("nothing to take back")
     walk.type("what?\n")
+    walk.wait_for("that is not an answer: ? says what each key does")
+    assert b"accept it as it is" not in walk.screen
+    walk.type("?\n")
     walk.wait_for("accept it as it is")
     walk.type("q\n")
     assert walk.end() == 0

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SCISSORS = "# ---- below this line nothing is kept ----"
 AGAIN = "again"
 NO_LINE = "no line"
+NOT_A_KEY = "that is not an answer: ? says what each key does"
 NO_WORDS = "no words are left, so nothing is decided"
 KEYS = {
     "a": "accept it as it is: it is added, nothing is replaced (of a question: all its lines stay)",
@@ -69,8 +70,8 @@ class ReviewAnswer(NamedTuple):
     """A person's answer to a proposal.
 
     Attributes:
-        key: one of :data:`KEYS`, for ``r N`` only the letter; empty for an unknown key, :data:`NO_LINE` for a number
-            that no line has.
+        key: one of :data:`KEYS`, for ``r N`` only the letter; ``?`` to have them explained; empty for an unknown key,
+            :data:`NO_LINE` for a number that no line has.
         chosen: REFs of the lines that the proposal replaces.
     """
 
@@ -96,7 +97,7 @@ def answer_to(proposal: Proposal, typed: str) -> ReviewAnswer:
     valid = [number for number in numbers if number.isdecimal() and 0 < int(number) <= len(lines)]
     if key in "esmr" and numbers != valid:
         return ReviewAnswer(NO_LINE)
-    known = "qluaesbmro" if proposal.parts else "qluaesbmr"
+    known = "?qluaesbmro" if proposal.parts else "?qluaesbmr"
     if key not in known or (key in "ab" and numbers):
         return ReviewAnswer("")
     return ReviewAnswer(key, tuple(lines[int(number) - 1].ref for number in valid))
@@ -283,8 +284,10 @@ class Walk:
             elif answer.decides:
                 if self._decided(proposal, answer):
                     return answer.key if answer.rejects else AGAIN
-            else:
+            elif answer.key == "?":
                 _print(self.call, *explained(console(self.call.out)))
+            else:
+                _print(self.call, Text(NOT_A_KEY, style="dim"))
 
     def _decided(self, proposal: Proposal, answer: ReviewAnswer) -> bool:
         """Decide the proposal, after asking for words or a heading; print the outcome; False if it still waits."""
