@@ -152,7 +152,7 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
     settings, why = ({}, "") if own or vault.layout.problem else _days_elsewhere(vault)
     lines = " and ".join(f"{key} = {_text_literal(value)}" for key, value in settings.items())
     there, is_set = vault.with_layout(**settings), False
-    if settings and not vault.layout.places_days and (ask(f"{why}. {_QUESTION}") if ask else _is_diary(there)):
+    if settings and not vault.layout.places_days and (ask(f"{why}. {_QUESTION}") if ask else _is_diary(there, store)):
         with store.session("init", vault) as session:
             written = session.write(CONFIG, lambda data: _config_splices(data or b"", settings))
         is_set = written.changed
@@ -191,10 +191,13 @@ def _days_elsewhere(vault: Vault) -> tuple[dict[str, str], str]:
     return settings, f"{counted(count, 'note')} in {folder or 'the vault'} are named by day"
 
 
-def _is_diary(vault: Vault) -> bool:
-    """Whether the daily notes are so many, and so close to each other, that they can't be those of weekly meetings."""
+def _is_diary(vault: Vault, store: Store) -> bool:
+    """Whether the daily notes are so many, and so close to each other, that they can't be those of weekly meetings, and
+    nobody took back what an earlier ``init`` made of that.
+    """
     days = sorted(filter(None, map(vault.layout.day_of, vault.paths())))
-    return len(days) >= _DIARY and (days[-1] - days[-_DIARY]).days <= 3 * _DIARY
+    many = len(days) >= _DIARY and (days[-1] - days[-_DIARY]).days <= 3 * _DIARY
+    return many and not any(write.undone for write in store.history(path=CONFIG))
 
 
 def _is_outline(vault: Vault) -> bool:

@@ -237,6 +237,10 @@ def test_undo_takes_the_place_of_days_back_alone(tmp_path: Path) -> None:
     with Memory(root, env=env, now=NOW) as memory:
         memory.undo()
     assert not (root / ".tars/config.toml").exists() and (root / "Memory.md").exists()
+    report = Memory.init(root, env=env, now=NOW)
+    assert "to put today's there, write" in report.notices[0] and not (root / ".tars/config.toml").exists()
+    Memory.init(root, lambda _: True, env=env, now=NOW)
+    assert (root / ".tars/config.toml").exists(), "who is asked decides anew"
 
 
 def test_a_no_leaves_the_place_of_days_and_the_next_init_asks_again(tmp_path: Path) -> None:
