@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, UnwritableError, VaultError
+from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.indexer import Index
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.model import Splice
@@ -491,6 +493,18 @@ def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], m
         told = memory.doctor()
     assert told["findings"] == [] and begun
     assert any("without a vector yet: made in the background" in notice for notice in told["notices"])
+
+
+def test_an_index_in_the_making_is_not_compared(
+    open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_memory() as memory:
+        memory.reindex()
+        with IndexFiles(memory.workspace.state).lock(0, BACKGROUND):
+            monkeypatch.setattr(Index, "verify", lambda _: ["a difference"])
+            told = memory.doctor()
+            assert told["findings"] == [] and "tars-memory doctor --index" in told["notices"][-1]
+        assert [found["kind"] for found in memory.doctor()["findings"]] == ["index"]
 
 
 def test_the_few_that_a_search_would_make_are_made(open_memory: Callable[[], Memory]) -> None:

@@ -527,7 +527,7 @@ def _model(workspace: Workspace) -> Iterator[Diagnosis]:
 
 
 def _index(workspace: Workspace) -> Iterator[Diagnosis]:
-    """Open the index, update it, and compare it with a new one."""
+    """Open the index, update it, and compare it with a new one, unless a process in the background works on it."""
     report = refresh_index(workspace)
     status = workspace.index().status()
     yield from _stale_notes(workspace, report)
@@ -542,7 +542,11 @@ def _index(workspace: Workspace) -> Iterator[Diagnosis]:
         message = f"no vector index: {status['reason']}"
         yield Diagnosis("sqlite", message, "pip install pysqlite3; the answers are the same")
     yield from _unsearched(workspace)
-    if not report.stale and (differences := workspace.index().verify()):
+    if detached.is_running(workspace.state):  # a comparison reads all notes, and both processes would take longer
+        workspace.notices.append(
+            "the index is not compared with the notes while it is being made: tars-memory doctor --index does it now"
+        )
+    elif not report.stale and (differences := workspace.index().verify()):
         message = f"the index differs from the notes: {differences[0]}"
         yield Diagnosis("index", message, "tars-memory reindex --full", fix=lambda: workspace.reindex(full=True))
 
