@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from cli.terminal import environment, program
+from cli.dialogue import Dialogue
+from cli.terminal import environment, program, started
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -68,6 +69,22 @@ def test_it_is_kept_masked_or_not_written(
         assert b"You typed: the deploy key is " + KEY.encode() in b" ".join(screen.split())
     else:
         assert f"the deploy key is {written}" in notes
+
+
+@pytest.mark.parametrize(
+    "words", [("log", f"the key is {KEY}"), ("feedback", "bad", f"told {KEY}", "--answer", f"it is {KEY}")]
+)
+def test_a_terminal_closed_at_the_question_keeps_no_credential(tmp_path: Path, words: tuple[str, ...]) -> None:
+    vault = tmp_path / "vault"
+    (vault / ".obsidian").mkdir(parents=True)
+    env = environment(tmp_path / "home", TERM="dumb")
+    asked = Dialogue(started("--vault", str(vault), *words), env, tmp_path)
+    asked.wait_for("[n] stop")
+    asked.hang_up()
+    done = subprocess.run(program("--vault", str(vault), "log", "tea"), env=env, cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0 and b"placed from the spool" in done.stderr
+    notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
+    assert "(masked github token)" in notes and KEY not in notes
 
 
 @pytest.mark.parametrize("words", [("headings", "Memory", "--add"), ("remember", "tea", "--section")])

@@ -408,7 +408,8 @@ class Call:
             after: what will stand behind it, such as tags.
 
         Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so
-        does the end of the input: no text is lost.
+        does the end of the input: no text is lost. If the terminal is closed at the question, the spool keeps a masked
+        text, for nobody chose otherwise, and masks what was to be asked about next.
 
         Raises:
             typer.Exit: the person wants nothing written; the text is shown once more.
@@ -418,6 +419,9 @@ class Call:
         masked, found = vault.secrets.masked_among(text, before, after)
         if not found:
             return text
+        wanted, held = vault.secrets.mask(masked), self.typed.arguments if self.typed is not None else {}
+        words = {name: value for name, value in held.items() if isinstance(value, str)}
+        held |= {name: wanted if value == text else vault.secrets.mask(value) for name, value in words.items()}
         answer = self._answer(
             f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
             "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
@@ -428,9 +432,8 @@ class Call:
             self.settle()
             self.out.say_always(f"stopped: nothing was written. You typed: {text}")
             raise typer.Exit(STOPPED)
-        wanted = text if answer in KEEP else vault.secrets.mask(masked)
-        if self.typed is not None and self.typed.arguments.get("text") == text:
-            self.typed.arguments["text"] = wanted
+        wanted = text if answer in KEEP else wanted
+        held |= {name: wanted if value == text else value for name, value in words.items()}
         return wanted
 
     def report(self, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
