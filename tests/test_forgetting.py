@@ -390,7 +390,7 @@ def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
     (tmp_path / "vault/sessions").mkdir(parents=True)
     session = tmp_path / "vault/sessions/2026-11-27 1000 grew up on a hazelnut farm in Moos.md"
     session.write_text(
-        '---\ndate: 2026-11-27\ntitle: "I grew up on a hazelnut farm in Moos"\nsource: "chat.jsonl"\n'
+        '---\ndate: 2026-11-27\ntitle: >\n  I grew up on a hazelnut farm in Moos\nsource: "chat.jsonl"\n'
         f"source_hash: 00\nturns: 4\n---\n\n## Summary\n\nThey say: {SAID}.\n\nAnd more.\n\n"
         "## Topics\n\n- grew up on a hazelnut farm in Moos\n- books\n\n## Facts\n\n"
         f'- {SAID} ([[2026-11-27#^d-aaaaaaa|2026-11-27]])\n  - quote:: "remember that {SAID}"\n\n## Turns\n\n'

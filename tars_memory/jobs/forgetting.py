@@ -24,13 +24,13 @@ from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
 from tars_memory.language.words import fold
 from tars_memory.recall.searcher import Searcher
-from tars_memory.vault import inbox, playbooks, sessions
+from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.change import Change, locate
 from tars_memory.vault.folder import digest
 from tars_memory.vault.layout import OURS, Layout
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import Changes, remove_bullet
+from tars_memory.vault.markdown.edits import Changes, remove_bullet, set_property
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.note import Note
@@ -352,7 +352,7 @@ class _Plan:
         title = Document(changes.data).front_matter.get("title")
         if isinstance(title, str) and self._copies.is_given_away_by(title, self._path):
             self.removed.append((1, f"title: {title}"))
-            changes.make(sessions.set_property(changes.data, "title", '""'))
+            changes.make(set_property(changes.data, "title", '""'))
 
     def _remove_prose(self, changes: Changes) -> None:
         """Remove paragraphs and headings of a playbook that consist of the statement alone; the title stays."""

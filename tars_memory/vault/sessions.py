@@ -588,16 +588,17 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     """
     old = _content("", data)
     changes = edits.Changes(data)
+    values = {"source_hash": new.source_hash, "turns": str(new.turns)}
     if not old.source_hash:
         changes.make(_restored_properties(data, new))
     elif old.source_hash != new.source_hash:
-        changes.make(set_property(changes.data, "earlier", f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"))
-    changes.make(set_property(changes.data, "source_hash", new.source_hash))
-    changes.make(set_property(changes.data, "turns", str(new.turns)))
+        values["earlier"] = f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"
     if old.unread != new.unread:
-        changes.make(set_property(changes.data, "unread", str(new.unread)))
+        values["unread"] = str(new.unread)
     if new.facts and (day := max(new.extracted, old.extracted)):
-        changes.make(set_property(changes.data, "extracted", day))
+        values["extracted"] = day
+    for name, value in values.items():
+        changes.make(edits.set_property(changes.data, name, value))
     for title, lines in _new_bullets(data, old, new):
         if lines:
             changes.make(insert_ordered(changes.data, title, lines, SECTIONS))
@@ -650,31 +651,6 @@ def _new_bullets(data: bytes, old: SessionNote, new: SessionNote) -> Iterable[tu
             if words and not linked and (words, fact.turn) not in known:
                 lines.append(fact_lines(fact))
         yield title, list(dict.fromkeys(lines))
-
-
-def set_property(data: bytes, key: str, value: str) -> list[Splice]:
-    """Set a property of the front matter; add its line if it is missing.
-
-    Args:
-        data: the note; without front matter it stays as it is.
-        key: name of the property: letters and underscores.
-        value: the value as it is written, in ASCII.
-    """
-    document = Document(data)
-    if document.front_matter_lines is None:
-        return []
-    first, last = document.front_matter_lines
-    for number in range(first + 1, last):
-        start, end, _ = document.lines[number - 1]
-        match = re.match(
-            rb"(" + key.encode("ascii") + rb"[ \t]*:[ \t]*)(.*?)([ \t]*(?:[ \t]#.*)?)$", data[start:end], re.DOTALL
-        )
-        if match and match[2] == value.encode("ascii"):
-            return []
-        if match:
-            return [Splice(start + match.end(1), start + match.end(2), value.encode("ascii"))]
-    at = document.lines[last - 1].start
-    return [Splice(at, at, f"{key}: {value}".encode("ascii") + document.ending(last))]
 
 
 def insert_ordered(data: bytes, title: str, bullets: Sequence[str], order: Sequence[str]) -> list[Splice]:

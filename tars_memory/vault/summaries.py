@@ -13,7 +13,7 @@ from typing import NamedTuple
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value, insert_ordered, number_in, set_property
+from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value, insert_ordered, number_in
 
 KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
 """Section title by kind of statement, in the order of the note."""
@@ -160,7 +160,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
     old = read(data)
     changes = edits.Changes(data)
     if new.left_out:
-        changes.make(set_property(changes.data, "left_out", str(old.left_out + new.left_out)))
+        changes.make(edits.set_property(changes.data, "left_out", str(old.left_out + new.left_out)))
     changes.make(_update_turns(changes.data, new.sources))
     text = changes.data.decode("utf-8", "surrogateescape")
     lines = tuple(line for line in new.lines if line.text not in old.texts)

@@ -190,8 +190,11 @@ def test_pinning_sets_one_property_and_no_other_byte(bench):
         pin(bench.ctx("agent", interactive=False), "playbooks/A.md", pinned=True)
     with pytest.raises(NotFoundError):
         pin(bench.ctx(), "playbooks/B.md", pinned=True)
-    bench.put("playbooks/A.md", "---\npinned:\n  - true\n---\n")
-    with pytest.raises(ConflictError, match="more than one line"):
+    bench.put("playbooks/A.md", "---\npinned:\n  - no\nx: 1\n---\n")
+    pin(bench.ctx(), "playbooks/A.md", pinned=True)
+    assert bench.get("playbooks/A.md") == "---\npinned: true\nx: 1\n---\n"
+    bench.put("playbooks/A.md", "---\n}: {\n---\n")
+    with pytest.raises(ConflictError, match="can't be read"):
         pin(bench.ctx(), "playbooks/A.md", pinned=True)
 
 

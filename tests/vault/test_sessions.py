@@ -277,6 +277,13 @@ def test_a_person_s_edits_are_read_and_stay() -> None:
     ]
 
 
+def test_a_property_that_an_editor_spread_over_lines_is_replaced_as_a_whole() -> None:
+    data = sessions.render(PLAIN).replace(b"tags:", b"earlier:\n- 0123456789abcdef\n- fedcba9876543210\ntags:")
+    grown = apply(data, sessions.grow(data, PLAIN._replace(source_hash="c" * 64)))
+    assert b"\nearlier: [0123456789abcdef, fedcba9876543210, aaaaaaaaaaaaaaaa]\ntags:" in grown
+    assert parsed(grown).source_hash == "c" * 64
+
+
 def test_a_fact_that_the_person_removed_comes_back_only_if_it_is_said_again() -> None:
     data = sessions.render(PLAIN._replace(facts=()))
     assert sessions.grow(data, PLAIN._replace(facts=())) == []

@@ -154,37 +154,45 @@ def best_place(document: Document, bullet: str, section: str) -> Splice:
 
 
 def set_property(data: bytes, name: str, value: str) -> list[Splice]:
-    """Set or remove a one-line property in the front matter of a note; add front matter if the note has none.
+    """Set or remove a property in the front matter of a note; add front matter if the note has none.
+
+    All lines of the former value are replaced; a comment behind one that is not in quotes stays.
 
     Args:
         data: the note.
         name: name of the property, in plain words.
-        value: plain words or a date; empty to remove the property.
+        value: as it is written, in one line: plain words, a date, a list in brackets; empty to remove the property.
 
     Raises:
-        ConflictError: the property holds more than one line, or the front matter can't be read.
+        ConflictError: the property is missing, and the front matter can't be read.
     """
     document = Document(data)
-    nl = newline_of(data)
-    line = f"{name}: {value}".encode()
+    new = value.encode()
     if document.front_matter_lines is None:
-        start = document.lines[0].start
-        return [Splice(start, start, b"---" + nl + line + nl + b"---" + nl)] if value else []
+        start, nl = document.lines[0].start, newline_of(data)
+        return [Splice(start, start, nl.join((b"---", b"%s: %s" % (name.encode(), new), b"---", b"")))] if new else []
     last = document.front_matter_lines[1]
+    named = re.compile(
+        rf"[\"']?{re.escape(name)}[\"']?[ \t]*:([ \t]*)([\"'].*|.*?)(?:[ \t]+#.*)?".encode(), re.IGNORECASE
+    )
+    for number in range(2, last):
+        start, end, after = document.lines[number - 1]
+        if found := named.fullmatch(data, start, end):
+            end = found.end(2)
+            for below in range(number + 1, last):
+                if not data.startswith((b" ", b"\t", b"-"), document.lines[below - 1].start):
+                    break
+                _, end, after = document.lines[below - 1]
+            if not new:
+                return [Splice(start, after, b"")]
+            now = new if found[1] else b" " + new
+            return [Splice(found.start(2), end, now)] if data[found.start(2) : end] != now else []
     if last > 2 and not document.front_matter and document.text(2, last - 1).strip():
         raise ConflictError(
             "the front matter can't be read", "mend it in an editor: it is YAML between two lines of ---"
         )
-    named = re.compile(rf"[\"']?{re.escape(name)}[\"']?[ \t]*:", re.IGNORECASE)
-    for number in range(2, last):
-        if not named.match(document.text(number)):
-            continue
-        start, end, after = document.lines[number - 1]
-        if re.match(r"[ \t]|-", document.text(number + 1)) and number + 1 < last:
-            raise ConflictError(f"{name} holds more than one line", "set it in an editor")
-        return [Splice(start, end, line)] if value else [Splice(start, after, b"")]
     start = document.lines[last - 1].start
-    return [Splice(start, start, line + nl)] if value else []
+    return [Splice(start, start, b"%s: %s%s" % (name.encode(), new, document.ending(last)))] if new else []
 
 
 def insert_heading(data: bytes, title: str) -> list[Splice]:
