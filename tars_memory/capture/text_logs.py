@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from tars_memory.capture.turns import YEARS, Draft, Transcript, Unknown, clean, name
 from tars_memory.vault.markdown.document import front_day
+from tars_memory.vault.markdown.lines import fences
 from tars_memory.vault.model import ROLES, Role
 
 FORMAT = "text"
@@ -85,7 +86,6 @@ _HEADING = re.compile(
 )
 _DAY_LINE = re.compile(rf"[\W_]{{0,12}}(?P<day>{_DAY})[\W_]{{0,12}}$")
 _QUOTED = re.compile(r"^[ ]{0,3}>[ ]?")
-_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _TITLE = re.compile(r"#[ ]+(?P<title>\S.{0,200})$")
 _MODELS = re.compile(
     r"(?:chat)?gpt[- ]?\d|claude[- ]|gemini[- ]|llama|mistral|deepseek|grok|qwen|kimi|perplexity|le chat|豆包|通义|文心"
@@ -253,10 +253,10 @@ class _Text:
         """Return the lines that may begin a turn, outside closed fences; none if there are too many."""
         found: list[Label] = []
         row = self.body
-        closes = self._closing_fences()
+        closes = {first: last for first, last in fences(self.rows[self.body :]) if last}
         while row < len(self.rows):
-            if row in closes:
-                row = closes[row] + 1
+            if last := closes.get(row - self.body + 1):
+                row = self.body + last
                 continue
             label = _label(row, self.rows[row])
             if label is not None:
@@ -298,24 +298,6 @@ class _Text:
         below = self.rows[label.row + 1] if label.row + 1 < len(self.rows) else ""
         bare = label.style == "plain" and not label.text.strip() and label.name.casefold() not in WORDS
         return bare and label.name[0].islower() and below[:1] in (" ", "\t") and bool(below.strip())
-
-    def _closing_fences(self) -> dict[int, int]:
-        """Return the closing line of each fence by its opening line; an unclosed fence is ordinary text."""
-        closes: dict[int, int] = {}
-        opened: tuple[int, str] | None = None
-        for row in range(self.body, len(self.rows)):
-            if "```" not in self.rows[row] and "~~~" not in self.rows[row]:
-                continue
-            line = _QUOTED.sub("", self.rows[row][:200], count=1)
-            match = _FENCE.match(line)
-            if not match:
-                continue
-            if opened is None:
-                opened = (row, match[1])
-            elif match[1].startswith(opened[1]) and not line[match.end() :].strip():
-                closes[opened[0]] = row
-                opened = None
-        return closes
 
     def _speakers(self) -> set[tuple[str, str]]:
         """Return style and name of the speakers, judged by all labels together.

@@ -17,7 +17,7 @@ from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, quote_in, speaker_in
+from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, fences, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.vault import Vault, is_conflict_copy
 
@@ -528,9 +528,9 @@ def turn_lines(turn: SessionTurn) -> str:
 def _quoted(text: str) -> Iterator[str]:
     """Yield the lines of a turn; outside closed fences, text that would hide or forge something is escaped."""
     rows = re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
-    closes = _closed_fences(rows)
+    closes = {first: last for first, last in fences(rows) if last and re.match("[ ]{0,3}[`~]", rows[first - 1])}
     inside = -1
-    for number, row in enumerate(rows):
+    for number, row in enumerate(rows, 1):
         indent = re.match(r"[ \t]*", row)
         line = (indent[0] if indent else "") + entries.visible(row)
         inside = max(inside, closes.get(number, -1))
@@ -541,20 +541,6 @@ def _quoted(text: str) -> Iterator[str]:
         else:
             line = _RUN_BY_PLUGIN.sub(r"\1\\", line).replace("<%", r"<\%")
         yield line.rstrip(" \t")
-
-
-def _closed_fences(rows: Sequence[str]) -> dict[int, int]:
-    """Return the last row of every closed fence, by its first row."""
-    found: dict[int, int] = {}
-    opened: tuple[int, str] | None = None
-    for number, row in enumerate(rows):
-        match = re.match(r"[ ]{0,3}(`{3,}(?=[^`]*$)|~{3,})", row)
-        if match and opened is None:
-            opened = (number, match[1])
-        elif match and opened and match[1].startswith(opened[1]) and not row[match.end() :].strip():
-            found[opened[0]] = number
-            opened = None
-    return found
 
 
 def _scalar(text: str) -> str:
