@@ -306,6 +306,11 @@ def test_the_format_of_days_is_read_from_the_names_of_notes(paths: tuple[str, ..
     assert moment.likely(paths)[:2] == settings
 
 
+def test_a_vault_without_a_numbered_name_waits_for_no_pattern_of_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moment, "pattern", lambda form: pytest.fail(form))
+    assert moment.likely(["2026/Memory.md", "Boat.md"]) == ("", "", 0)
+
+
 def test_today_is_named_where_the_vault_has_its_own_place_for_it(tmp_path: Path) -> None:
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / "Journal").mkdir()

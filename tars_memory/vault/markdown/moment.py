@@ -172,6 +172,10 @@ def likely(paths: Iterable[str]) -> tuple[str, str, int]:
         The folder ('' for the root), the format, and how many notes it names. ``("", "", 0)`` if it names none. Of
         formats that name as many notes, the one with more folders counts, then the earlier one of the tables.
     """
+    split = [path.removesuffix(".md").split("/") for path in paths]
+    numbered = [parts for parts in split if any(sign.isdigit() for sign in parts[-1])]
+    if not numbered:  # a new vault's: it need not wait for the patterns of all formats, a fifth of a second
+        return "", "", 0
     forms = [folder + name for folder in _FOLDERS_OF_DAYS for name in _NAMES_OF_DAYS if folder or name != "DD"]
     readable = []
     for form in forms:
@@ -180,10 +184,7 @@ def likely(paths: Iterable[str]) -> tuple[str, str, int]:
         except ValueError:  # "YYYY/DD" names no month
             continue
     counts: Counter[tuple[str, str]] = Counter()
-    for path in paths:
-        parts = path.removesuffix(".md").split("/")
-        if not any(sign.isdigit() for sign in parts[-1]):
-            continue
+    for parts in numbered:
         for form, matcher, depth in readable:
             if len(parts) >= depth and day(form, matcher, "/".join(parts[-depth:])):
                 counts["/".join(parts[:-depth]), form] += 1
