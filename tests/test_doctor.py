@@ -479,6 +479,16 @@ def test_conversations_that_cannot_be_indexed_are_told(open_memory: Callable[[],
     assert "can't be made" in found["message"]
 
 
+def test_a_model_that_knows_the_language_is_named_unless_one_was_chosen(open_memory: Callable[[], Memory]) -> None:
+    for name in ("Garten", "Keller"):
+        (root(open_memory) / f"{name}.md").write_text("Die Tomaten und die Gurken sind reif, und wir haben zu viel.\n")
+    with open_memory() as memory:
+        assert "most of these in German; multilingual knows them: tars-memory models" in str(memory.doctor()["notices"])
+        memory.workspace.settings.write("embedding", "model", "embedded")
+    with open_memory() as memory:
+        assert "German" not in str(memory.doctor()["notices"])
+
+
 def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], monkeypatch: pytest.MonkeyPatch) -> None:
     (root(open_memory) / "Many.md").write_text("".join(f"# Part {n}\n\nwords of part {n}\n\n" for n in range(20)))
     with open_memory() as memory:

@@ -173,6 +173,7 @@ def test_a_model_is_recommended_by_the_languages_of_the_notes(tmp_path: Path) ->
     assert better is not None
     assert (better["model"], better["megabytes"]) == ("multilingual", 72)
     assert better["languages"] == {"German": 0.12, "Chinese": 0.12}
+    assert better["why"] == "25 % of the notes are not in English, most of these in German"
     with Memory(vault, env={**env, "TARS_MEMORY_EMBEDDING_MODEL": "multilingual"}) as memory:
         assert memory.recommended_model() is None
 

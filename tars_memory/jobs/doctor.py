@@ -25,7 +25,7 @@ from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.index import detached
 from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
 from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
-from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, refresh_index
+from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, recommended, refresh_index
 from tars_memory.vault.layout import FORGOTTEN, Layout
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import insert_bullet, texts_of
@@ -518,10 +518,12 @@ def _secrets(workspace: Workspace) -> Iterator[Diagnosis]:
 
 
 def _model(workspace: Workspace) -> Iterator[Diagnosis]:
-    """Open the embedding model and embed a query."""
+    """Open the embedding model and embed a query; if nobody chose a model, name one that fits the notes better."""
     model = current_model(workspace)
     if model["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
+        if "embedding.model" not in workspace.settings.origins and (better := recommended(workspace)):
+            workspace.notices.append(f"{better['why']}; {better['model']} knows them: tars-memory models")
     elif workspace.makes_vectors:
         yield Diagnosis("model", model["reason"], model["hint"])
 

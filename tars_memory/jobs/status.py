@@ -263,9 +263,11 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
     """Return the model that fits the languages of the vault's notes better than the current one; None if none does.
 
     Returns:
-        ``model``, ``languages`` (with their share of the sampled notes), ``megabytes``, ``installed``.
+        ``model``, ``languages`` (with their share of the sampled notes), ``why`` (a sentence about these),
+        ``megabytes``, ``installed``.
     """
-    current = workspace.settings.embedding.model
+    if not known.is_english(workspace.settings.embedding.model):
+        return None
     paths = sorted(workspace.vault.paths())
     found: dict[str, int] = {}
     sampled = 0
@@ -275,11 +277,13 @@ def recommended(workspace: Workspace) -> dict[str, Any] | None:
         language = foreign_language(text[:SAMPLED])
         if language:
             found[language] = found.get(language, 0) + 1
-    if not known.is_english(current) or sum(found.values()) < max(2, sampled * FOREIGN_SHARE):
+    if sum(found.values()) < max(2, sampled * FOREIGN_SHARE):
         return None
+    share, found = round(100 * sum(found.values()) / sampled), dict(sorted(found.items(), key=lambda item: -item[1]))
     return {
         "model": known.MULTILINGUAL,
-        "languages": {name: round(n / sampled, 2) for name, n in sorted(found.items(), key=lambda item: -item[1])},
+        "languages": {name: round(n / sampled, 2) for name, n in found.items()},
+        "why": f"{share} % of the notes are not in English, most of these in {next(iter(found))}",
         "megabytes": known.COSTS[known.MULTILINGUAL].megabytes,
         "installed": _is_here(workspace.settings, known.MULTILINGUAL),
     }

@@ -365,7 +365,7 @@ def test_init(tm: Run, memory: Any) -> None:
     assert tm("init", "/v", "--json").json["created"] == ["Memory.md", "Procedural.md"]
     memory.answers["recommended_model"] = {
         "model": "multilingual",
-        "languages": {"German": 0.9},
+        "why": "90 % of the notes are not in English, most of these in German",
         "megabytes": 72,
         "installed": False,
     }

@@ -109,8 +109,7 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
     better = memory.recommended_model()
     if better is None:
         return
-    language, share = next(iter(better["languages"])), sum(better["languages"].values())
-    call.out.say(f"{round(100 * share)} % of the notes are not in English, most of these in {language}")
+    call.out.say(better["why"])
     size = "it is installed" if better["installed"] else f"{better['megabytes']} MB"
     call.out.say(f"{better['model']} knows them ({size})")
     if not better["installed"]:
