@@ -48,8 +48,9 @@ def list_(
     if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
         return 0 if entries else 1
     if not entries:
-        anything = not (tier or section or narrowed)
-        call.out.say("there are no entries yet: tars-memory remember TEXT" if anything else "there are no such entries")
+        layout = call.workspace.vault.layout
+        nothing = f"no entries in {layout.memory} and {layout.procedural} yet: tars-memory remember TEXT"
+        call.out.say("there are no such entries" if tier or section or narrowed else nothing)
     elif call.out.screen:
         cli.screen.show_entries(call.out, entries)
     else:
