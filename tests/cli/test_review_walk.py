@@ -354,7 +354,7 @@ def test_rules_that_nobody_approved_are_walked(tmp_path: Path) -> None:
     rules = "## Notes\n- answer briefly\n- use metric units\n- ask first\n- no force-push\n"
     (desk.root / "Procedural.md").write_text(rules)
     walk = desk.walk("--rules", NO_COLOR="1", columns=80)
-    shown = walk.wait_for(ASK)
+    shown = walk.wait_for("[q]uit: ")
     assert "1 of 4" in shown and "answer briefly" in shown
     for key, then in (("what?", "[a]pprove"), ("l", "2 of 4"), ("a", "3 of 4"), ("A", "3 approved, 1 rule left")):
         walk.type(f"{key}\n")
@@ -362,7 +362,7 @@ def test_rules_that_nobody_approved_are_walked(tmp_path: Path) -> None:
     assert walk.end() == 0
     assert desk["Procedural.md"] == rules
     again = desk.walk("--rules")
-    assert "answer briefly" in again.wait_for(ASK)
+    assert "answer briefly" in again.wait_for("[q]uit: ")
     again.type("\x04")
     assert again.end() == 0
 
@@ -374,7 +374,7 @@ def test_rules_of_a_shared_vault_are_walked_after_ones_own(desk: Desk, tmp_path:
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(f'[vaults]\nshared = ["{team}"]\n')
     walk = desk.walk("--rules", NO_COLOR="1")
-    assert "[a]pprove [A]ll" in walk.wait_for(ASK)
+    assert "[a]pprove [A]ll" in walk.wait_for("[q]uit: ")
     for key, then in (("A", "[a]dd to Procedural.md [A]ll of team"), ("A", "3 approved, 0 rules left")):
         walk.type(f"{key}\n")
         walk.wait_for(then)

@@ -373,7 +373,7 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
             choices = f"[a]dd to {ctx.layout.procedural} [A]ll of {line(rule.vault)}"
         answer: str | None = "?"
         while answer not in ("a", "A", "l", "q", "", None):
-            answer = _ask(call, f"{choices} [l]ater [q]uit [?]: ")
+            answer = _ask(call, f"{choices} [l]ater [q]uit: ")
         if answer in ("a", "A"):
             rest = [other for other in found[number - 1 :] if other.vault == rule.vault]
             chosen = rest if answer == "A" else [rule]
