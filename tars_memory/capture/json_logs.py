@@ -359,16 +359,8 @@ def _claude(value: Mapping[str, Any]) -> Draft:
     )
     messages = [message for message in value["chat_messages"] if isinstance(message, dict)]
     for message in _claude_branch(messages, value.get("current_leaf_message_uuid")):
-        speaker = role(message.get("sender") or message.get("role"))
-        if speaker is None:
-            continue
-        found = content(message.get("content"))
-        when = turns.time_of(message)
-        _add_results(draft, found, when)
-        plain = message.get("text")
-        draft.add_turn(speaker, found.texts if found.text else plain if isinstance(plain, str) else "", time=when)
-        for tool, call in found.calls:
-            draft.add_call(tool, call)
+        said = message.get("content")
+        add(draft, {**message, "content": said if content(said).text else [said, message.get("text")]})
     return draft
 
 
