@@ -378,18 +378,12 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
     for path, original in numbered_notes.items():
         yield from _numbered_copy(workspace, path, original, common)
     yield from _unreadable(workspace, paths)
-    for path, data in workspace.vault.readable(paths):
-        if vault.vault.has_markers(data):
-            yield Diagnosis(
-                "conflict",
-                f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written",
-                "choose between the two versions there",
-                path,
-            )
 
 
 def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosis]:
-    """Find notes and proposals that can't be read or only in part: links, text that is not UTF-8, broken proposals."""
+    """Find notes and proposals that can't be used or only in part: links, text that is not UTF-8, unresolved conflicts,
+    broken proposals.
+    """
     layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if workspace.vault.look(path) is None and os.path.lexists(workspace.root / path):
@@ -406,6 +400,9 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
         if vault.vault.is_single_byte(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
             yield Diagnosis("encoding", message, _conversion(path, "latin1", ", cp1250, cp1251, …"), path)
+        if vault.vault.has_markers(data):
+            message = f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written"
+            yield Diagnosis("conflict", message, "choose between the two versions there", path)
     proposals: list[str] = []
     vault.inbox.pending(workspace.vault, proposals)
     for sentence in proposals:
