@@ -298,7 +298,7 @@ def test_any_width(desk: Desk, columns: int) -> None:
 def test_what_keys_do_is_indented_below_itself() -> None:
     shown = [text.plain for text in explained(Console(width=40))]
     assert max(map(len, shown)) <= 40
-    assert shown[:2] == ["  a    accept it as it is: it is added,", "       nothing is replaced (of a"]
+    assert shown[:2] == ["  a    accept it as it is: nothing is", "       replaced (of a question: all"]
 
 
 def test_text_that_would_steer_the_screen(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ NO_LINE = "no line"
 NOT_A_KEY = "that is not an answer: ? says what each key does"
 NO_WORDS = "no words are left, so nothing is decided"
 KEYS = {
-    "a": "accept it as it is: it is added, nothing is replaced (of a question: all its lines stay)",
+    "a": "accept it as it is: nothing is replaced (of a question: all lines stay)",
     "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
     "e": "edit its words in $EDITOR, then accept",
     "b": "keep both: accept it and leave the line or the fact that it names",
