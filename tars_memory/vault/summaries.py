@@ -7,7 +7,7 @@ statements are spliced in, every other byte stays.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tars_memory.vault.markdown import edits, entries
@@ -23,12 +23,8 @@ SOURCES = "Sessions"
 
 SECTIONS = (*KINDS.values(), SOURCES)
 TAG = "session-summary"
-MAX_BULLET = 2_000
-"""Maximum length in characters of a bullet that is read as that of a session; file names have at most 255 bytes."""
 FROM = "from:: "
 """Beginning of the bullet under a statement that links to its sessions."""
-
-_SOURCE = re.compile(r"(\[\[([^\[\]|#]+)(?:[#|][^\[\]]*)?\]\][^\r\n]*\()(\d{1,9})( turns?\))")
 
 
 class SummaryLine(NamedTuple):
@@ -84,12 +80,10 @@ class SummaryContent(NamedTuple):
 
     Attributes:
         texts: the words of the statements in the sections of :data:`KINDS`.
-        turns: number of examined turns of each session, by the target of its link.
         left_out: number of statements left out, from the front matter.
     """
 
     texts: frozenset[str]
-    turns: dict[str, int]
     left_out: int
 
 
@@ -121,12 +115,7 @@ def read(data: bytes) -> SummaryContent:
     titles = {title.casefold() for title in KINDS.values()}
     found = entries.read("", Document(data))
     texts = frozenset(entry.text for entry in found if not entry.depth and entry.section.casefold() in titles)
-    turns: dict[str, int] = {}
-    for entry in found:
-        listed = entry.section.casefold() == SOURCES.casefold() and len(entry.raw) <= MAX_BULLET
-        if listed and (source := _SOURCE.search(entry.raw)):
-            turns[source[2].strip()] = int(source[3])
-    return SummaryContent(texts, turns, number_in(data, "left_out"))
+    return SummaryContent(texts, number_in(data, "left_out"))
 
 
 def render(summary: Summary) -> bytes:
@@ -152,7 +141,7 @@ def add(data: bytes, new: Summary) -> list[Splice]:
 
     Args:
         data: the note.
-        new: the addition; ``left_out`` is added to the note's number, ``turns`` of a session replace the note's.
+        new: the addition; ``left_out`` is added to the note's number.
 
     Raises:
         ConflictError: no place takes a new bullet without changing the lines around it.
@@ -161,7 +150,6 @@ def add(data: bytes, new: Summary) -> list[Splice]:
     changes = edits.Changes(data)
     if new.left_out:
         changes.make(edits.set_property(changes.data, "left_out", str(old.left_out + new.left_out)))
-    changes.make(_update_turns(changes.data, new.sources))
     text = changes.data.decode("utf-8", "surrogateescape")
     lines = tuple(line for line in new.lines if line.text not in old.texts)
     sources = tuple(source for source in new.sources if source.link not in text)
@@ -187,23 +175,6 @@ def _statement(line: SummaryLine) -> str:
 
 
 def _source(source: SummarySource) -> str:
-    """Return the bullet of a session, with its number of turns as ``_SOURCE`` reads it: without commas."""
+    """Return the bullet of a session, with its number of turns."""
     turns = f" ({source.turns} turn{'' if source.turns == 1 else 's'})" if source.turns else ""
     return f"- {source.day} {source.link}{turns}"
-
-
-def _update_turns(data: bytes, sources: Sequence[SummarySource]) -> list[Splice]:
-    """Update the number of examined turns of the sessions that a summary already has."""
-    turns = {source.link: source.turns for source in sources if source.turns}
-    document = Document(data)
-    splices: list[Splice] = []
-    for bullet in document.bullets:
-        if document.section_at(bullet.line).title.casefold() != SOURCES.casefold():
-            continue
-        raw = data[bullet.start : bullet.end].decode("utf-8", "surrogateescape")
-        source = _SOURCE.search(raw) if len(raw) <= MAX_BULLET else None
-        link = next((link for link in turns if link in raw), None) if source else None
-        if source and link and int(source[3]) != turns[link]:
-            start = bullet.start + len(raw[: source.start(3)].encode("utf-8", "surrogateescape"))
-            splices.append(Splice(start, start + len(source[3]), str(turns[link]).encode("ascii")))
-    return splices

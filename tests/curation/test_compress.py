@@ -394,26 +394,6 @@ def test_a_later_session_of_the_month_is_added_and_the_person_s_bytes_stay(past:
     assert past.files()[path] == edited and later in past.files()
 
 
-@pytest.mark.parametrize("turns", [0, 12])
-def test_a_session_that_grew_in_the_archive_is_added_once(past: Past, turns: int) -> None:
-    path = past.old("2025-03-04", turns=12, Decisions="first of all", Facts="a fact of before")
-    past.compress(apply=True)
-    place = f"archive/{path}"
-    grown = past.get(place).replace("turns: 12", "turns: 16")
-    grown += '- a fact of later\n  - quote:: "later"\n  - said by:: Anna, turn 14\n'
-    past.put(place, grown)
-    summary = "sessions/2025-03 summary.md"
-    past.put(summary, past.get(summary).replace("(12 turns)", f"({turns} turns)"))
-    shown = past.compress()
-    assert [(step.path, step.action) for step in shown.plan] == [(place, "add")]
-    done = past.compress(apply=True)
-    made = past.files()["sessions/2025-03 summary.md"]
-    assert statements(made)["Facts"] == ["a fact of before", "a fact of later"]
-    assert b"(16 turns)" in made and b"(12 turns)" not in made and done.moved == []
-    assert past.get(place) == grown
-    assert past.compress(apply=True).txn is None
-
-
 def test_a_summary_that_the_person_made_another_is_left_alone(past: Past) -> None:
     past.put("sessions/2025-03 summary.md", "my own note\n")
     past.old("2025-03-04", Decisions="x y z")

@@ -1,10 +1,10 @@
 """``tidy --compress``: old sessions move to ``archive/``, and a summary of each month or year takes their place.
 
-The plan comes first: which sessions are old, which of them can move, which have grown in the archive since, and every
-word of each summary. The statements of the sessions are read, repeats are merged, and the most important ones make the
-summary: verbatim, decisions and promoted statements first, up to a limit. Those that find no room are counted; they
-stay in the originals. Applying the plan is one transaction, all of it or nothing: it moves the sessions, without
-changing a byte of them, and writes the summaries.
+The plan comes first: which sessions are old, which of them can move, and every word of each summary. The statements of
+the sessions are read, repeats are merged, and the most important ones make the summary: verbatim, decisions and
+promoted statements first, up to a limit. Those that find no room are counted; they stay in the originals. Applying the
+plan is one transaction, all of it or nothing: it moves the sessions, without changing a byte of them, and writes the
+summaries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from tars_memory.curation.gather import offered
 from tars_memory.curation.tidying.archive import WAITING, held_by_links, why_taken
-from tars_memory.errors import ConflictError, TarsError, UsageError, counted
+from tars_memory.errors import ConflictError, UsageError, counted
 from tars_memory.language import statements as grammar
 from tars_memory.vault import secrets, sessions, summaries as notes, suspicion, vault
 from tars_memory.vault.links import Links, files_of, links_by_source
@@ -31,7 +31,7 @@ from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import number_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tars_memory.capture.remember import Caller
     from tars_memory.vault.summaries import SummaryLine
@@ -75,7 +75,7 @@ class Compressed(NamedTuple):
 
     Attributes:
         txn: the transaction, for ``undo``; None if nothing was written.
-        plan: a step for each old session, oldest first, including those that have grown in the archive.
+        plan: a step for each old session, oldest first.
         summaries: one for each period.
         moved: paths of the sessions that were moved.
         notices: sentences for the person.
@@ -201,7 +201,7 @@ class PeriodSummary(NamedTuple):
 
 
 def propose(ctx: Caller, seen: Survey) -> list[PeriodSummary]:
-    """Return the summaries of the sessions that move or have grown, oldest period first.
+    """Return the summaries of the sessions that move, oldest period first.
 
     Raises:
         ConflictError: an existing summary can't be added to.
@@ -223,13 +223,8 @@ def _proposed(
 ) -> PeriodSummary:
     """Return the summary of one period, with the statements of its sessions that the note ``base`` does not have."""
     known = notes.read(base).texts if base else frozenset[str]()
-    new_statements = [
-        statement
-        for session in sessions
-        for statement in session.statements
-        if not session.since or not statement.turn or statement.turn > session.since
-    ]
-    groups = [group for group in merged(new_statements) if group[0].text not in known]
+    new = merged(statement for session in sessions for statement in session.statements)
+    groups = [group for group in new if group[0].text not in known]
     chosen = weightiest(groups, max(0, limit - len(known)))
     left_out = len(groups) - len(chosen)
     sources = tuple(
@@ -272,14 +267,13 @@ class OldSession(NamedTuple):
 
     Attributes:
         path: where it is.
-        to: where it moves, or is already.
+        to: where it moves.
         period: its month or year; empty for a session without a date.
-        action: ``move``; ``add`` (it is in the archive, and has grown since); ``keep``.
+        action: ``move`` or ``keep``.
         reason: why, in words.
         day: of the session; the earliest of all for one without a date.
         data: the note.
         summary: path of the summary that it goes into.
-        since: number of turns that are summed up already; 0 for none.
         statements: in the order of the note.
         left_out: number of bullets that were rejected, are done, too long, or contain a credential.
     """
@@ -287,12 +281,11 @@ class OldSession(NamedTuple):
     path: str
     to: str
     period: str
-    action: Literal["move", "add", "keep"]
+    action: Literal["move", "keep"]
     reason: str
     day: date = date.min
     data: bytes = b""
     summary: str = ""
-    since: int = 0
     statements: Sequence[SessionStatement] = ()
     left_out: int = 0
 
@@ -317,11 +310,10 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
         before: as for :func:`compress`.
     """
     found, summaries = _read(ctx)
-    grown = [*_grown(ctx, summaries)]
     days = {path: day_of(path, data) for path, data in found.items()}
     undated = [OldSession(path, ctx.layout.archived(path), "", "keep", NO_DATE) for path in days if days[path] is None]
     old = {path: day for path, day in days.items() if day is not None and _is_old(ctx, day, by, before)}
-    if not old and not grown:
+    if not old:
         return Survey(undated, frozenset())
     files, states = files_of(ctx.vault), _states(ctx.vault)
     still_offered = cache(lambda: {name for _, name in offered(ctx)})
@@ -337,15 +329,6 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
     if moves := {step.path: step.to for step in steps if step.action == "move"}:
         held = held_by_links(moves, links_by_source(ctx.vault, files), files)
         steps = [step._replace(action="keep", reason=held[step.path]) if step.path in held else step for step in steps]
-    for path, data, summary, period, since in grown:
-        said_on = day_of(path, data)
-        if said_on is None:
-            continue
-        statements, waiting, left_out = read_session(path, data, said_on, states)
-        if not any(name in still_offered() for name in waiting):
-            reason = f"it grew since {counted(since, 'turn was', 'turns were')} summed up"
-            step = OldSession(path, path, period, "add", reason, said_on, data, summary, since, statements, left_out)
-            steps.append(step)
     return Survey([*sorted(steps, key=lambda step: (step.day, step.path)), *undated], files)
 
 
@@ -373,29 +356,6 @@ def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
         else:
             sessions[note.path] = note.data
     return sessions, summaries
-
-
-def _grown(ctx: Caller, summaries: Mapping[str, str]) -> Iterator[tuple[str, bytes, str, str, int]]:
-    """Yield the archived sessions of which more turns were examined than their summary says.
-
-    Yields:
-        Path and data of the session; path and period of its summary, and the number of turns there.
-    """
-    if not summaries:
-        return
-    layout = ctx.layout
-    links = Links([path for path in ctx.vault.paths() if layout.is_session(path) and layout.is_archived(path)])
-    for period, summary in summaries.items():
-        for target, turns in notes.read(ctx.vault.read(summary)).turns.items():
-            path = links.resolve(target, summary)
-            if path is None or not layout.is_ours(path):
-                continue
-            try:
-                data = ctx.vault.read(path)
-            except TarsError:
-                continue
-            if number_in(data, "turns") > turns:
-                yield path, data, summary, period, turns
 
 
 def _free_path(ctx: Caller, period: str) -> str:

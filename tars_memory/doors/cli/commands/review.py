@@ -318,7 +318,7 @@ plan[].path to action reason: `move` or `keep`
 moved: paths
 [--compress]
 txn: for `undo`, or null
-plan[].path to action reason period: `move`, `keep`, or `add` (in the archive, and grown since)
+plan[].path to action reason period: `move` or `keep`
 summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
   `add`, what it holds and what not
 moved: paths
