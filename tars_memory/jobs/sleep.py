@@ -249,10 +249,7 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
                 writer = inside.workspace.capture
                 return Examiner(writer(writes=False), model, writer=writer)
 
-            files = _in_turn(
-                new,
-                lambda: curation.models.llm.share_of(model.spent, workspace.settings.llm) if model else 0.0,
-            )
+            files = _in_turn(new)
             _examine(examiner_of, workspace.project, files, record, counts, errors, dry_run=workspace.dry_run)
             postponed = len(new) - counts["sources"]
             if postponed:
@@ -339,45 +336,22 @@ def _examine(
             return
 
 
-TYPED_SHARE = 0.8
-"""Share of a night's model limits for conversations in which somebody typed while automated ones wait; as in istota."""
+def _in_turn(waiting: dict[str, list[int]]) -> Iterator[tuple[str, list[int], Iterator[Transcript | Unknown]]]:
+    """Yield files with their stamps, each with its conversations: those in which somebody typed before automated ones.
 
-
-def _in_turn(
-    waiting: dict[str, list[int]], used: Callable[[], float]
-) -> Iterator[tuple[str, list[int], Iterator[Transcript | Unknown]]]:
-    """Yield files in the order in which to examine them, each with its stamp and conversations.
-
-    Those in which somebody typed come first, up to their share of the limits; then the automated ones, up to theirs;
-    then the rest.
-
-    Args:
-        waiting: files with their stamps.
-        used: returns the share of the night's limits that is spent by now; called before each file.
+    So a night's limits for the model go to what the person said first.
     """
-    automated: dict[str, list[int]] = {}
-    rest: dict[str, list[int]] = {}
+    automated: list[tuple[str, list[int]]] = []
     for path, stamp in waiting.items():
         found = conversations([path])
         first: list[Transcript | Unknown] = []
         with suppress(Exception):  # whoever reads the whole file reports it
             first = [*islice(found, 1)]
-        if not first:
-            yield path, stamp, conversations([path])
-        elif isinstance(first[0], Unknown) or not first[0].automated:
-            if used() < TYPED_SHARE:
-                yield path, stamp, chain(first, found)
-            else:
-                rest[path] = stamp
+        if first and not isinstance(first[0], Unknown) and first[0].automated:
+            automated.append((path, stamp))
         else:
-            automated[path] = stamp
-    used_before = used()
-    for path, stamp in automated.items():
-        if used() - used_before < 1 - TYPED_SHARE:
-            yield path, stamp, conversations([path])
-        else:
-            rest[path] = stamp
-    for path, stamp in rest.items():
+            yield path, stamp, chain(first, found) if first else conversations([path])
+    for path, stamp in automated:
         yield path, stamp, conversations([path])
 
 

@@ -92,12 +92,6 @@ class Spent(NamedTuple):
         return Spent(self.calls + 1, self.tokens + tokens, self.cost + (completion.cost or 0.0))
 
 
-def share_of(spent: Spent, options: LlmOptions) -> float:
-    """Return the share of the limits that was used, from 0 to 1 or more: that of the limit that is nearest."""
-    limits = ((spent.calls, options.max_calls), (spent.tokens, options.max_tokens), (spent.cost, options.max_cost))
-    return max(used / limit if limit else float(used > 0) for used, limit in limits)
-
-
 class LanguageModel(Protocol):
     """Anything that answers prompts: a provider's model, a scripted one, or answers from a file.
 
