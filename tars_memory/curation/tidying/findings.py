@@ -17,7 +17,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -240,19 +239,6 @@ PLACEHOLDERS = (
 )
 """Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
 
-SIMILAR = 0.85
-"""Minimum similarity of a word in brackets to a state that is meant: ``extraced``, not ``expected``."""
-
-CLOCKS = (
-    (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is not a time of day"),
-    (r"\d{1,2}:\d\d:\d\d(?!\S)", "has seconds, and is read as text"),
-    (r"\d{1,2}(?::\d\d)?[ ]?[ap]\.?m\b\.?", "is read as text: write 14:30"),
-    (r"(?:[01]?\d|2[0-3])[h.][0-5]\d[ ]?(?:h|Uhr)(?!\S)", "is read as text: write 14:30"),
-    (r"(?:[01]?\d|2[0-3])h[0-5]\d(?!\S)", "is read as text: write 14:30"),
-    (r"(?:[01]?\d|2[0-3]):[0-5]\d[:,;](?=\s)", "is read as text: leave the sign after the time out"),
-)  # fmt: skip
-"""Patterns of a time at the start of a daily line that the grammar does not read as one, and what is wrong with it."""
-
 
 def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
     """Find bullets without words; except those of the daily template, to be filled in, and those of today."""
@@ -302,29 +288,14 @@ def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find lines of a daily log with a time or state that is not read as one, and times without words."""
+    """Find lines of a daily log that begin with a time and are not bullets of their own, and times without words."""
     if note.role != "daily":
         return
-    heading = world.layout.log_heading.casefold()
-    for entry in note.entries:
-        if entry.depth or entries.task(entry.text):
-            continue
-        why = _state_problem(entry.text)
-        if not why and entry.section.casefold() == heading:
-            why = _time_problem(entry.text, timed=entry.time is not None)
-        if why:
-            yield note.about("malformed", entry, why)
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
         if bullet.end_line == bullet.line and lines.is_time_alone(words):
             sentence = "a time without words: write what was then, or remove it"
             yield note.at("malformed", bullet.line, words.strip(), sentence, words.strip())
-
-
-def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find lines of a daily log that begin with a time and are not bullets of their own."""
-    if note.role != "daily":
-        return
     heading = world.layout.log_heading.casefold()
     for block in note.document.blocks:
         if block.kind not in ("paragraph", "item"):
@@ -343,35 +314,6 @@ def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
 def _is_past(note: TidyNote, world: World) -> bool:
     """Whether a note is not the daily note of today or of a later day."""
     return note.day is None or note.day < world.today
-
-
-def _state_problem(text: str) -> str:
-    """Return why a tag in square brackets is not read as a state; empty if it is, or is not meant as one."""
-    glued = re.match(r"\[(" + "|".join(entries.STATES) + r")\](?=\w)", text)
-    if glued:
-        return f"{glued[0]} is read as text: put a blank behind it"
-    found = re.match(r"\[([A-Za-z]+)\](?=[ \t]|$)", text)
-    if found:
-        word = found[1]
-        if word in entries.STATES:
-            return f"it has two states: leave one of them, [{word}] is read as text"
-        meant = get_close_matches(word.casefold(), entries.STATES, n=1, cutoff=SIMILAR)
-        if meant:
-            return f"[{word}] is read as text: write [{meant[0]}]"
-    found = re.search(r"(?<=\s)(?<!\\)\[(" + "|".join(entries.STATES) + r")\]$", text)
-    return f"{found[0]} counts only before the words: put it behind the time" if found else ""
-
-
-def _time_problem(text: str, *, timed: bool) -> str:
-    """Return why the start of a line is not read as the time that is meant; empty if there is no problem."""
-    if timed:
-        half = re.match(r"[ap]\.?m\b", text, re.IGNORECASE)
-        return f"{half[0]!r} is read as text, and the time as one before noon: write 14:30" if half else ""
-    for shape, why in CLOCKS:
-        found = re.match(shape, text)
-        if found:
-            return f"{shown(found[0])!r} {why}"
-    return ""
 
 
 ANNOUNCED = "ends", "announced", r"(?<!\w){}"

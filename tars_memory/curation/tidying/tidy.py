@@ -42,7 +42,6 @@ OTHERS: tuple[Finder, ...] = (
     findings.placeholders,
     findings.oversized,
     findings.malformed,
-    findings.without_mark,
     findings.dead_links,
     findings.expired,
 )
