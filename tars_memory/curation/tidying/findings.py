@@ -1,4 +1,4 @@
-"""Finds problems in single lines: empty bullets, placeholders, malformed daily lines, expired lines, dead links.
+"""Finds problems in single lines: empty bullets, malformed daily lines, expired lines, dead links.
 
 A finder is a pure function of a note and of what is known about the vault around it. A new one is a function here (or,
 if it compares lines, in :mod:`tars_memory.curation.tidying.repeats`), its name in :data:`Kind`, and its place in a
@@ -46,7 +46,6 @@ Kind = Literal[
     "contradiction",
     "merge",
     "empty",
-    "placeholder",
     "dead-link",
     "expired",
     "oversized",
@@ -228,18 +227,6 @@ def shown(text: str) -> str:
     return shortened(" ".join(text.split()), 80)
 
 
-PLACEHOLDERS = (
-    r"(?:todo|to ?do|tbd|tba|tbc|fixme|xxx+)[.:!?… ]*",
-    r"[.…?_–—-]{1,20}",
-    r"(?:lorem ipsum|placeholder|your text here|add (?:text|your \w+) here|write here|fill (?:this )?in)\b.{0,60}",
-    r"to be (?:done|decided|defined|written|filled in|added)[.… ]*",
-    # A template's own, never filled: a name, perhaps with a format. What has arguments is a macro of Logseq or Roam.
-    r"\{\{[ \t]*[\w.-]*(?::\S[^{}]{0,80})?[ \t]*\}\}|<%[^%]{0,200}%>",
-    r"[^:]{1,40}::",  # an inline field without a value
-)
-"""Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
-
-
 def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
     """Find bullets without words; except those of the daily template, to be filled in, and those of today."""
     if note.role == "session" or not _is_past(note, world):
@@ -254,21 +241,6 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
         where = f"under {title!r}" if title else "at the start of the note"
         sentence = f"an empty bullet {where}: remove it"
         yield note.at("empty", bullet.line, words.strip(), sentence, title, fixable=True)
-
-
-def placeholders(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find bullets that only say that something is to be written."""
-    if note.role == "session" or not _is_past(note, world):
-        return
-    for entry in note.entries:
-        words = entry.text[len(entries.task(entry.text)) :].strip()
-        plain = re.sub(r"[*~=`]+", "", words)
-        if entry.end_line > entry.line or not plain:
-            continue
-        if any(re.fullmatch(shape, plain, re.IGNORECASE) for shape in PLACEHOLDERS):
-            sentence = "it only says that something is to be written: write it, or remove it"
-            op = "" if note.role in ("daily", "facts") else "remove"
-            yield note.about("placeholder", entry, sentence, op=op)
 
 
 def oversized(note: TidyNote, world: World) -> Iterator[Finding]:

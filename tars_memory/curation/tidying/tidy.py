@@ -39,7 +39,6 @@ OTHERS: tuple[Finder, ...] = (
     repeats.opposites,
     repeats.repeated_headings,
     repeats.repeated_ids,
-    findings.placeholders,
     findings.oversized,
     findings.malformed,
     findings.dead_links,
