@@ -3,8 +3,7 @@
 Its path is ``sessions/2026-11-21 1015 topic.md``. The front matter names its source. ``source_hash`` is the digest of
 the conversation up to the last examined turn: it identifies the conversation under any name, and tells how much it has
 grown. A person may edit everything; what is read is what the note has now. Outside text is made harmless before it is
-written; extending a note keeps every other byte. A note that has lost its front matter is known by its quotes, and gets
-it back when it is extended.
+written; extending a note keeps every other byte.
 """
 
 import json
@@ -13,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tars_memory.errors import UsageError
-from tars_memory.language.words import letters_of
+from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, fences, quote_in, speaker_in
@@ -130,15 +128,13 @@ _LINKED_FACT = re.compile(r"[-*+][ \t]+(.*?)\(\[\[[^\[\]|]*#\^([A-Za-z0-9-]+)(?:
 
 def read(path: str, data: bytes) -> SessionNote | None:
     """Read a session note as it is now, with every change a person made; None for a note without ``source_hash``."""
-    note = _content(path, data) if b"source_hash" in data else None
-    return note if note and note.source_hash else None
-
-
-def _content(path: str, data: bytes) -> SessionNote:
-    """Read a session note that may have lost its front matter: then ``source_hash`` is empty."""
+    if b"source_hash" not in data:
+        return None
     document = Document(data)
     found = entries.read(path, document)
     front = {key: value.strip() for key, value in document.front_matter.items() if isinstance(value, str)}
+    if not front.get("source_hash"):
+        return None
     members: Any = {key: front.get(key, "") for key in ("date", "source", "source_hash", "session", "format", "title")}
     for title, name in _LISTS.items():
         named = (entry for entry in found if entry.section.casefold() == title.casefold())
@@ -247,42 +243,17 @@ class KnownSession(NamedTuple):
     unread: int = 0
 
 
-def catalogue(vault: Vault, lost: list[str] | None = None) -> dict[str, str]:
+def catalogue(vault: Vault) -> dict[str, str]:
     """Return the paths of the session notes of all projects by the hashes and names of their conversations.
 
     The keys are each note's ``source_hash``, alone and as :func:`day_key`, the first :data:`EARLIER_DIGITS` digits of
     each of its ``earlier`` hashes, and :func:`session_key`. One catalogue serves several conversations.
-
-    Args:
-        vault: the vault to search.
-        lost: receives the paths of notes that have no ``source_hash`` (any more); see :func:`quoted`.
     """
     found: dict[str, str] = {}
     for path, data in vault.readable(sorted(filter(vault.layout.is_session, vault.paths()))):
-        keys = [*_keys_of(data)]
-        if not keys and lost is not None and QUOTE.encode() in data:
-            lost.append(path)
-        for key in keys:
+        for key in _keys_of(data):
             found.setdefault(key, path)
     return found
-
-
-def quoted(data: bytes, turns: Mapping[int, str]) -> int:
-    """Return the last turn that a note has of a conversation; 0 if no fact is quoted from it, or if a quote or a turn
-    of the note is not its own: two conversations may begin with the same words.
-
-    Args:
-        data: the note.
-        turns: the words of the turns of the conversation by their numbers, as a note would have them.
-    """
-    note = _content("", data)
-    said = [(fact.turn, letters_of(fact.quote)) for fact in note.facts if fact.turn and fact.quote]
-    kept = [(turn.number, letters_of(turn.text)) for turn in note.kept]
-    own = {turn: letters_of(turns.get(turn, "")) for turn, _ in (*said, *kept)}
-    if not any(words for _, words in said) or not all(words in own[turn] for turn, words in (*said, *kept)):
-        return 0
-    numbers = (*(turn for turn, _ in said), *(turn.number for turn in note.kept))
-    return max(number for number in numbers if number in turns)
 
 
 def find_examined(vault: Vault, digests: Sequence[str], known: Mapping[str, str] | None = None) -> KnownSession | None:
@@ -564,20 +535,21 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         new: new values of ``source_hash``, ``turns`` and ``unread``; facts, kept turns, topics, decisions, open ends
             and tools to add; a summary of the new turns, which is added as paragraphs. What the note already has (a
             fact by its source, a turn by its number, a line by its words) is not added again; title, date, session and
-            source stay, and are written only if the note has lost its ``source_hash``.
+            source stay.
 
     Returns:
         Splices, in order.
 
     Raises:
-        ConflictError: no place takes a new bullet without changing the lines around it.
+        ConflictError: it is no session note (any more), or no place takes a new bullet without changing the lines
+            around it.
     """
-    old = _content("", data)
+    old = read("", data)
+    if old is None:
+        raise ConflictError("the session note has lost its source_hash in the meantime", "try again")
     changes = edits.Changes(data)
     values = {"source_hash": new.source_hash, "turns": str(new.turns)}
-    if not old.source_hash:
-        changes.make(_restored_properties(data, new))
-    elif old.source_hash != new.source_hash:
+    if old.source_hash != new.source_hash:
         values["earlier"] = f"[{', '.join(_earlier_hashes(data, old.source_hash))}]"
     if old.unread != new.unread:
         values["unread"] = str(new.unread)
@@ -596,18 +568,6 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
             section = _new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
             changes.make(section or _append_blocks(changes.data, title, blocks))
     return changes.splices()
-
-
-def _restored_properties(data: bytes, new: SessionNote) -> list[Splice]:
-    """Return the insertion of the properties that a note lacks: with their fences, if it has no front matter."""
-    document = Document(data)
-    if document.front_matter_lines is None:
-        text, at, nl = "\n".join(["---", *_properties(new), "---", "", ""]), document.lines[0].start, document.ending(1)
-    else:
-        last = document.front_matter_lines[1]
-        missing = (line for line in _properties(new) if line.partition(":")[0] not in document.front_matter)
-        text, at, nl = "".join(f"{line}\n" for line in missing), document.lines[last - 1].start, document.ending(last)
-    return [Splice(at, at, text.encode("utf-8", "replace").replace(b"\n", nl))] if text else []
 
 
 def _earlier_hashes(data: bytes, last: str) -> list[str]:

@@ -167,8 +167,7 @@ class Examiner:
         """Read the statements that the vault has, and which conversations were examined."""
         self._read_at = self._latest()
         self.known = Known(self.ctx.vault, self.ctx.notices, self.ctx.settings.facts)
-        self._lost: list[str] = []
-        self.catalogue = sessions.catalogue(self.ctx.vault, self._lost)
+        self.catalogue = sessions.catalogue(self.ctx.vault)
 
     def _cut_off(self) -> bool:
         """Whether the last writer was killed before its transaction was complete."""
@@ -343,7 +342,7 @@ class Examiner:
             return found
 
     def _found(self, transcript: Transcript) -> sessions.KnownSession:
-        """Return the session note of a conversation, found by its turns, else by the log's own id of it, or its quotes.
+        """Return the session note of a conversation, found by its turns, else by the log's own id of it.
 
         If a note has the same id but other turns (a turn was edited, or was not complete yet), all of the conversation
         is examined again; known statements add nothing.
@@ -352,7 +351,7 @@ class Examiner:
         named = self.catalogue.get(sessions.session_key(transcript.format, mask(transcript.id)), "")
         found = sessions.find_examined(self.ctx.vault, digests, self.catalogue)
         if found is None:
-            return sessions.KnownSession(named) if named else self._quoting(transcript)
+            return sessions.KnownSession(named)
         if found.path == named or not (day := self._other_day(transcript, found.path)):
             return found
         for near in (day, day - timedelta(days=1), day + timedelta(days=1)):
@@ -376,22 +375,6 @@ class Examiner:
         except ValueError:
             return None
         return day if abs(apart.days) > 1 else None  # zones differ by a day at most
-
-    def _quoting(self, transcript: Transcript) -> sessions.KnownSession:
-        """Return the note that has lost its front matter and quotes a conversation.
-
-        The person's last turn is examined again, so that the note is written and gets its front matter back.
-        """
-        turns = {turn.number: mask(turn.text) for turn in transcript.turns} if self._lost else {}
-        last = max((turn.number for turn in transcript.turns if turn.role == "user"), default=1)
-        for path in self._lost:
-            try:
-                examined = sessions.quoted(self.ctx.vault.read(path), turns)
-            except TarsError:
-                continue
-            if examined:
-                return sessions.KnownSession(path, min(examined, last - 1))
-        return sessions.KnownSession()
 
     def _session(self, path: str) -> sessions.SessionNote | None:
         """Return a session note; None if it can't be read."""
@@ -474,7 +457,6 @@ class Examiner:
         """Take a conversation that was just written for known."""
         for fact in kept:
             self.known.add(fact.text)
-        self._lost = [lost for lost in self._lost if lost != path]
         digest, day = task.transcript.digests()[-1], task.start.date()
         self.catalogue[digest] = self.catalogue[sessions.day_key(digest, day.isoformat())] = path
         if key := sessions.session_key(task.transcript.format, mask(task.transcript.id)):
