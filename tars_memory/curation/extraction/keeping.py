@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 import os
 import posixpath
-import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.language.statements import sentences
-from tars_memory.language.words import common_words
 from tars_memory.vault import sessions, suspicion
 from tars_memory.vault.change import Change
 from tars_memory.vault.links import links_of
@@ -259,7 +257,7 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
         unread=_first_unread(task, drawn),
         # Never a sentence: if the person rejects it later, it would be in the file's name forever.
         title=mask(shown.title or ", ".join(drawn.topics[:NAMING])),
-        summary="" if keeps == "facts" else _summary(shown.turns, task.new, drawn.decisions),
+        summary="" if keeps == "facts" else _summary(shown.turns, task.new),
         topics=tuple(map(mask, drawn.topics)),
         decisions=tuple(map(mask, drawn.decisions)),
         tools=tuple(dict.fromkeys(mask(tool) for turn in new for tool in turn.tools)),
@@ -275,49 +273,41 @@ def _first_unread(task: Task, drawn: Drawn) -> int:
     return min(filter(None, (task.place.unread, *drawn.unread)), default=0) if by_rules else 0
 
 
-MOST_ASKED, MOST_DECIDED = 5, 3
-"""Maximum number of questions, and of decisions, in a summary; more would repeat the conversation."""
+MOST_ASKED = 5
+"""Maximum number of questions in a summary; more would repeat the conversation."""
 
 LONGEST_QUOTE = 200
 """Maximum number of characters of a quote in a summary."""
 
 
-def _summary(turns: Sequence[Turn], new: Container[int], decisions: Collection[str]) -> str:
+def _summary(turns: Sequence[Turn], new: Container[int]) -> str:
     """Return what the new turns of a conversation were about; each paragraph is a quote with its turn's number.
 
-    The quotes are: the opening; requests, which are the person's questions and what made the model call tools, those
-    that caused most work; and decisions, which are answers that name something from the model's question. They are
-    found by the structure of the conversation alone, in any language. Empty for a text that nobody answers.
+    The quotes are: the opening; and requests, which are the person's questions and what made the model call tools,
+    those that caused most work. They are found by the structure of the conversation alone, in any language. Empty for
+    a text that nobody answers.
 
     Args:
         turns: in order, without what is withheld.
         new: numbers of the turns to summarise.
-        decisions: that the note lists under a heading of their own.
     """
     spoken = [turn._replace(text=mask(turn.text)) for turn in turns if turn.role in ("user", "assistant")]
     if not any(turn.role == "assistant" for turn in spoken):
         return ""
     quotes: list[tuple[int, str]] = []
     requests: list[tuple[int, int, str]] = []
-    decided: list[tuple[int, str]] = []
     opening = next((turn.number for turn in spoken if turn.role == "user"), 0)
     for at, turn in enumerate(spoken):
         if turn.role != "user" or turn.number not in new or not (said := sentences(turn.text)):
             continue
-        question = _last_question(spoken[at - 1]) if at else ""
         first = _quote([sentence.text for sentence in said])
         questions = [sentence.text for sentence in said if sentence.asks]
         if turn.number == opening:
             quotes.append((turn.number, f"Opening: {_speaker(turn)}{first} [{turn.number}]"))
-        elif question and not questions and len(turn.text) <= LONGEST_QUOTE and _share_word(turn.text, question):
-            if not any(sentence.text in decisions for sentence in said):
-                asked = f"asked {_quote([question])} [{spoken[at - 1].number}]"
-                decided.append((turn.number, f"Decided: {_speaker(turn)}{first} [{turn.number}], {asked}"))
         elif questions or _tools(spoken, at):
             words = _quote(questions[-1:]) if questions else first
             requests.append((_work(spoken, at), turn.number, f"Asked: {_speaker(turn)}{words} [{turn.number}]"))
     quotes += [(number, words) for _, number, words in sorted(requests, reverse=True)[:MOST_ASKED]]
-    quotes += decided[:MOST_DECIDED]
     kept = [words for _, words in sorted(quotes) if suspicion.MARK not in words]
     return "\n\n".join([BY_RULES, *dict.fromkeys(kept)]) if kept else ""
 
@@ -338,35 +328,6 @@ def _quote(said: Sequence[str]) -> str:
         words = words[:LONGEST_QUOTE].rpartition(" ")[0] or words[:LONGEST_QUOTE]
         words += " …"
     return f"“{words}”"
-
-
-def _last_question(turn: Turn) -> str:
-    """Return the question that the model's turn ends with; empty if it ends with none."""
-    said = sentences(turn.text) if turn.role == "assistant" else []
-    return said[-1].text if said and said[-1].asks else ""
-
-
-def _share_word(answer: str, question: str) -> bool:
-    """Whether an answer has a word of the question; see :func:`_telling_words`."""
-    return bool(_telling_words(answer) & _telling_words(question))
-
-
-def _telling_words(text: str) -> set[str]:
-    """Return the words of a text without common ones: of four letters or more, or with a digit or a capital.
-
-    In scripts that do not separate words, pairs of characters take the place of words.
-    """
-    found: set[str] = set()
-    for word in re.findall(r"[^\W_]+", text):
-        if _UNSPACED.search(word):
-            found |= {word[at : at + 2] for at in range(len(word) - 1)}
-        elif len(word) > 3 or not word.islower():
-            found.add(word.casefold())
-    return found - common_words()
-
-
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""A character of a script that does not separate words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 def _answers(spoken: Sequence[Turn], at: int) -> Sequence[Turn]:
