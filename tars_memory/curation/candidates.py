@@ -23,7 +23,7 @@ from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.vault import change, inbox, markdown, sessions
 from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries as grammar, facts
-from tars_memory.vault.model import Entry, Tier, role
+from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.vault import note_lines
 
@@ -207,30 +207,6 @@ def _steps(note: Note, entry: Entry) -> markdown.lines.Steps | None:
         return found._replace(lead=found.lead or title)
     found = markdown.lines.steps_in(dedent(below)) if below.strip() else None
     return found and found._replace(lead=title)
-
-
-def procedures(vault: Vault, notices: list[str]) -> Iterator[tuple[str, str, markdown.lines.Steps]]:
-    """Yield the procedures that the person gave as numbered steps in the newest conversations.
-
-    Only turns that the session notes keep are read.
-
-    Yields:
-        Path of the session note, its day, and the steps.
-    """
-    paths = sorted(vault.tier_paths(Tier.EPISODIC), key=lambda path: path.rpartition("/")[2], reverse=True)
-    for path in paths[:MOST_SESSIONS]:
-        note = read_note(vault, path, notices)
-        turns = note.data.partition(b"## Turns")[2]
-        if not turns or not markdown.lines.may_give_steps(turns.decode("utf-8", "replace")):
-            continue
-        session = sessions.read(path, note.data)
-        for turn in session.kept if session else ():
-            if role(turn.speaker) == "user" and (steps := markdown.lines.steps_in(turn.text)):
-                yield path, session.date if session else "", steps
-
-
-MOST_SESSIONS = 200
-"""Number of session notes, the newest ones, to search for procedures: a review must list what waits at once."""
 
 
 class _BlockIds:

@@ -14,7 +14,6 @@ Feedback becomes a rule in the person's own words, phrased as something to do.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from collections import Counter
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import capture
 from tars_memory.curation import candidates
 from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
-from tars_memory.errors import TarsError, UsageError, counted, shortened
+from tars_memory.errors import UsageError, counted, shortened
 from tars_memory.language import statements
 from tars_memory.language.statements import SimilarTexts
 from tars_memory.language.words import (
@@ -40,16 +39,16 @@ from tars_memory.language.words import (
 )
 from tars_memory.vault import inbox, playbooks
 from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.lines import Steps, steps_in
 from tars_memory.vault.model import Entry, role
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.candidates import WaitingLine
     from tars_memory.vault.markdown.facts import Fact
+    from tars_memory.vault.markdown.lines import Steps
     from tars_memory.vault.note import Note
     from tars_memory.vault.vault import Vault
 
@@ -109,8 +108,7 @@ def gather(
         related_for: number of proposals, from the first, to find related lines for; None for all.
     """
     vault, today = ctx.vault, ctx.now.date()
-    refused = inbox.refused(vault)
-    waiting = candidates.read(vault, refused, expired=expired)
+    waiting = candidates.read(vault, inbox.refused(vault), expired=expired)
     tier_notes = _TierNotes(ctx, waiting.notices)
     from_inbox = _from_inbox(vault, waiting, tier_notes)
     in_inbox = {(mark.path, mark.block_id) for proposal in from_inbox for mark in proposal.marks}
@@ -118,9 +116,8 @@ def gather(
     open_lines = [line for line in waiting.candidates if (line.entry.path, line.entry.block_id) not in in_inbox]
     earliest = candidates.earliest(today, ctx.settings.review.window_days)
     new = _from_candidates(vault, open_lines, tier_notes, earliest, expired=expired)
-    repeated = tier_notes.repeated(candidates.procedures(vault, waiting.notices), refused)
     by_id: dict[str, Proposal] = {}
-    for proposal in (*new.proposals, *from_inbox, *questions, *repeated):
+    for proposal in (*new.proposals, *from_inbox, *questions):
         same = by_id.get(proposal.id)
         by_id[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
     # Oldest first, in the order in which they were said: who changes his mind does so after what he said first.
@@ -442,34 +439,6 @@ class _TierNotes:
             return line
         return self.facts.proposal(group, line)
 
-    def repeated(self, found: Iterable[tuple[str, str, Steps]], refused: Sequence[str]) -> list[Proposal]:
-        """Propose playbooks for procedures that the person gave in several conversations, in the words of the last one.
-
-        Args:
-            found: for each procedure its session note, its day and its steps, the newest first.
-            refused: texts that were rejected; a procedure among them is not offered again.
-        """
-        known = [steps for words in refused if (steps := steps_in(words))]
-        for path in playbooks.paths(self._ctx.vault, [self._ctx.vault.layout.scope]):
-            with contextlib.suppress(TarsError):
-                steps = steps_in(self._ctx.vault.read(path).decode("utf-8", "replace"))
-                known += [steps] if steps else []
-        groups: list[list[tuple[str, str, Steps]]] = []
-        for procedure in found:
-            same = next((group for group in groups if _alike(group[0][2], procedure[2])), None)
-            if same is not None:
-                same.append(procedure)
-            elif not any(_alike(steps, procedure[2]) for steps in known):
-                groups.append([procedure])
-        made = []
-        for group in groups:
-            talks = {path: day for path, day, _ in reversed(group)}
-            why = f"You gave these steps in {counted(len(talks), 'conversation')}: {', '.join(talks.values())}"
-            proposal = self._playbook(group[0][2]) if len(talks) > 1 else None
-            if proposal is not None:
-                made.append(proposal._replace(date=group[0][1], talk=group[0][0], why=why))
-        return made
-
     def _playbook(self, steps: Steps) -> Proposal | None:
         """Propose a playbook with these steps; None if they have no title, or a playbook with that name exists."""
         layout = self._ctx.vault.layout
@@ -523,18 +492,6 @@ class _TierNotes:
         """Return the day of a line, ``YYYY-MM-DD``: the first day of a fact, else as its link or the journal says."""
         since = line.fact and line.fact.since
         return since.isoformat() if since else day_of(line.entry, self._ctx.dated)
-
-
-def _alike(one: Steps, other: Steps) -> bool:
-    """Whether two procedures are the same in other words.
-
-    They are if two thirds of the shorter one's steps, and half of the longer one's, are the same or near.
-    """
-    others = [statements.read(step) for step in other.steps]
-    ours = map(statements.read, one.steps)
-    shared = sum(any(statements.compare(step, theirs) != "different" for theirs in others) for step in ours)
-    few, many = sorted((len(one.steps), len(other.steps)))
-    return 3 * shared >= 2 * few and 2 * shared >= many
 
 
 def _why(group: Sequence[WaitingLine]) -> str:

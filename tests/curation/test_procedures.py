@@ -1,6 +1,4 @@
-"""Procedures that were said: corrections with numbered steps, and the same steps in two conversations, are playbooks to
-be approved; nothing else is.
-"""
+"""Procedures that were said: corrections with numbered steps are playbooks to be approved; nothing else is."""
 
 from __future__ import annotations
 
@@ -14,22 +12,6 @@ from tars_memory.testing import make_vault
 from tars_memory.vault.markdown.lines import steps_in
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
-SESSION = """---
-date: {day}
-source_hash: {day}
-tags: [session]
----
-
-## Turns
-
-> [1] 10:00 **user:** {lead}
->
-{steps}
-
-> [2] 10:01 **assistant:** 1. first this
-> 2. then that
-> 3. and this
-"""
 HAND = """## Feedback
 
 - 2026-11-20 10:00 pack the kiln like this:
@@ -41,12 +23,6 @@ HAND = """## Feedback
 - 2026-11-20 12:00 versions 1. and 2. are gone
 """
 TARS = "# Corrections\n\n## 2026-11-20T10:00:00\n\n- input: boil\n- got: cold\n- note: tea: 1) boil 2) pour 3) wait\n"
-
-
-def session(day: str, lead: str, *steps: str) -> str:
-    return SESSION.format(
-        day=day, lead=lead, steps="\n".join(f"> {number}. {step}" for number, step in enumerate(steps, 1))
-    )
 
 
 def opened(tmp_path, notes, **options):
@@ -110,38 +86,6 @@ def test_a_correction_that_gives_steps_becomes_a_playbook_and_no_rule(tmp_path):
 def test_tars_own_feedback_counts_too(tmp_path):
     with opened(tmp_path, {"corrections.md": TARS}) as memory:
         assert [each.text for each in created(memory)] == ["# tea\n\n1. boil\n2. pour\n3. wait\n"]
-
-
-def test_the_same_steps_in_two_conversations_become_a_playbook_once(tmp_path):
-    steps = ("stop the writers", "restore the dump", "compare the counts")
-    notes = {
-        "sessions/2026-11-10 1000 a.md": session("2026-11-10", "To restore the database:", *steps),
-        "sessions/2026-11-11 1000 b.md": session("2026-11-11", "shopping:", "buy flour", "buy salt", "buy yeast"),
-        "sessions/2026-11-12 1000 c.md": session("2026-11-12", "Restore the database again:", *steps, "switch over"),
-    }
-    with opened(tmp_path, notes, actor="person", interactive=True) as memory:
-        (proposal,) = created(memory)
-        assert proposal.text == (
-            "# Restore the database again\n\n1. stop the writers\n2. restore the dump\n3. compare the counts\n"
-            "4. switch over\n"
-        )
-        assert proposal.why == "You gave these steps in 2 conversations: 2026-11-10, 2026-11-12"
-        memory.review().decide(reject=[proposal.id])
-        assert created(memory) == []
-        more = session("2026-11-13", "And once more, the database:", *steps)
-        (memory.workspace.root / "sessions/2026-11-13 1000 d.md").write_text(more)
-        assert created(memory) == []
-
-
-def test_a_procedure_that_is_a_playbook_already_is_not_offered(tmp_path):
-    notes = {
-        f"sessions/2026-11-1{day} 1000 a.md": session(f"2026-11-1{day}", "So:", "stop it", "restore it", "count it")
-        for day in (0, 1)
-    }
-    with opened(
-        tmp_path, notes | {"playbooks/Other.md": "# Other\n\n1. stop it\n2. restore it\n3. count it\n"}
-    ) as memory:
-        assert created(memory) == []
 
 
 def test_extraction_keeps_a_procedure_that_a_person_gave_with_its_turn(tmp_path):

@@ -166,11 +166,6 @@ def steps_in(text: str) -> Steps | None:
     return Steps(before[-1].strip(" \t>:：-–—") if before else "", steps)
 
 
-def may_give_steps(text: str) -> bool:
-    """Whether a text has the numbers of steps at all: a cheap check before anything is parsed."""
-    return {_number(found) for found in _STEP.finditer(text)} >= set(range(1, MIN_STEPS + 1))
-
-
 MAX_STEPS_TEXT = 20_000
 """Number of characters of a text that are searched for steps."""
 
