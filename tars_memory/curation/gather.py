@@ -26,7 +26,7 @@ from tars_memory.curation import candidates
 from tars_memory.curation.proposals import BESIDE, NEW, RULE, SHOWN, Mark, Proposal, Related, day_of, question_about
 from tars_memory.errors import UsageError, counted, shortened
 from tars_memory.language import statements
-from tars_memory.language.statements import SimilarTexts
+from tars_memory.language.statements import SimilarTexts, key_of
 from tars_memory.language.words import (
     STOP_WORDS,
     alternatives_of_all,
@@ -318,7 +318,7 @@ class _TierNotes:
         self.facts = candidates.StatedFacts(tier, ctx.settings.facts)
         self.promoted = {line.entry.provenance.casefold() for line in self._lines if line.entry.provenance}
         self.lines = {line.shown.ref: line.shown for line in self._lines if line.shown.raw}
-        self._known_words = {_words(line.entry.text) for line in self._lines}
+        self._known_words = {key_of(line.entry.text) for line in self._lines}
         self._siblings: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
             if line.note:
@@ -467,7 +467,7 @@ class _TierNotes:
         if first.session_fact.kind:
             new = new._replace(factual=first.session_fact.kind != RULE)
         text = grammar.neutralise(new.text)
-        if _words(text) in self._known_words:
+        if key_of(text) in self._known_words:
             return None
         target = self.memory if new.factual else self.procedural
         section = self._sections[target].best(text, grammar.tags_of(text)) or self._sections[target].notes
@@ -508,12 +508,6 @@ def _why(group: Sequence[WaitingLine]) -> str:
         parts.append("also as " + ", ".join(f"“{shortened(text, SHOWN)}”" for text in others[:3]))
     text = "; ".join(parts)
     return text[:1].upper() + text[1:]
-
-
-def _words(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Return a line's words and tags, whatever their case, spacing and punctuation: the same for equal lines."""
-    statement = statements.read(text)
-    return statement.words, statement.tags
 
 
 def _grouped(found: Sequence[WaitingLine]) -> list[list[WaitingLine]]:

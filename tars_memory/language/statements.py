@@ -284,6 +284,10 @@ _APOSTROPHE = re.compile(r"(?<=\w)['’]s?$")
 _ELIDED = re.compile(r"^(?:l|d|j|m|t|s|c|qu|un|all|dell|nell|sull)['’](?=\w)", re.IGNORECASE)
 
 
+Key = tuple[tuple[str, ...], frozenset[str]]
+"""Words and tags of a statement."""
+
+
 class Statement(NamedTuple):
     """The words of a statement.
 
@@ -304,6 +308,12 @@ class Statement(NamedTuple):
     denied: int
     phrases: tuple[tuple[str, ...], ...]
     tags: frozenset[str]
+
+
+def key_of(text: str) -> Key:
+    """Return the words and tags of a text, whatever their case, spacing and punctuation: the same for equal ones."""
+    statement = read(text)
+    return statement.words, statement.tags
 
 
 @lru_cache(maxsize=32_768)  # a megabyte of bullets, which are compared several times

@@ -16,6 +16,7 @@ from tars_memory.curation.extraction import rules
 from tars_memory.curation.proposals import Drawn, DrawnFact
 from tars_memory.errors import TarsError
 from tars_memory.language import statements
+from tars_memory.language.statements import Key, key_of
 from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox, secrets, sessions, suspicion
 from tars_memory.vault.markdown import entries, facts
@@ -151,9 +152,6 @@ MOST_SHOWN = 40
 TIERS = (Tier.SEMANTIC, Tier.PROCEDURAL, Tier.DAILY, Tier.EPISODIC)
 """The tiers of the memory; notes outside of them are the person's own texts."""
 
-Key = tuple[tuple[str, ...], frozenset[str]]
-"""Words and tags of a statement: the same for equal statements."""
-
 _LEFT_OUT = re.compile(rf"^## {sessions.LEFT_OUT}[ \t]*\r?$.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 """The section of a session note with what was left out."""
 _FIELD = re.compile(r"(?<![ \t])[ \t]*\[\w+::[^\[\]]*\]")
@@ -213,9 +211,9 @@ class Known:
         replaceable: set[Key] = set()
         for line in _lines(vault, notices):
             if line.text.startswith(entries.REPLACED):
-                replaced.add(_key(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(entries.REPLACED).strip())))
+                replaced.add(key_of(re.sub(r" \([^()]*\)$", "", line.text.removeprefix(entries.REPLACED).strip())))
             elif line.tier is Tier.DAILY:
-                (self._known if line.state == "extracted" else replaceable).add(_key(line.text))
+                (self._known if line.state == "extracted" else replaceable).add(key_of(line.text))
                 self._take_candidate(line)
                 if line.state == "rejected":
                     rejected_ids.add(line.link)
@@ -227,15 +225,15 @@ class Known:
             else:
                 last_link = line.link or last_link
                 if line.tier is Tier.EPISODIC:
-                    replaceable.add(_key(line.text))
+                    replaceable.add(key_of(line.text))
                 else:
-                    self._known.add(_key(line.text))
-                    self._accepted.add(_key(line.text))
+                    self._known.add(key_of(line.text))
+                    self._accepted.add(key_of(line.text))
                 if line.fact:
                     self._facts.append(line.fact)
-                    self._known.add(_key(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
+                    self._known.add(key_of(f"{line.fact.subject} {_FIELD.sub('', line.text).replace('::', '')}"))
         self._known |= replaceable - replaced
-        self._known |= {_key(str(proposal["text"])) for proposal in inbox.pending(vault, notices)}
+        self._known |= {key_of(str(proposal["text"])) for proposal in inbox.pending(vault, notices)}
         self._rejected_claims = {key for key, ids in links.items() if ids & (rejected_ids - {""})}
         self._open: dict[tuple[str, str], list[tuple[date, str]]] = {}
         """By subject and predicate, day and object of the candidates that wait."""
@@ -246,7 +244,7 @@ class Known:
     def _take_candidate(self, line: _Line) -> None:
         """Take what a line of a day says for said on that day; and for rejected, if it was."""
         if line.state and line.day:
-            self._said.add((line.day, _key(line.text)))
+            self._said.add((line.day, key_of(line.text)))
         if line.state == "rejected":
             statement = statements.read(line.text)
             self._rejected.setdefault(tuple(sorted(statement.content)), []).append(statement)
@@ -267,11 +265,11 @@ class Known:
         alike = self._rejected.get(tuple(sorted(new.content)), ())
         if any(statements.compare(old, new) in ("same", "near") for old in alike):
             return "rejected"
-        if day is not None and (day, _key(text)) in self._said:
+        if day is not None and (day, key_of(text)) in self._said:
             return "known"
         if claim is None or day is None:
-            return "known" if _key(text) in self._known else ""
-        return "known" if _key(text) in self._accepted or self._states(claim, day) else ""
+            return "known" if key_of(text) in self._known else ""
+        return "known" if key_of(text) in self._accepted or self._states(claim, day) else ""
 
     def _states(self, claim: facts.Claim, day: date) -> bool:
         """Whether Facts.md or a waiting candidate states a claim for a day, and neither states another value since."""
@@ -307,16 +305,11 @@ class Known:
 
     def add(self, text: str, claim: facts.Claim | None = None, day: date | None = None) -> None:
         """Take a statement for known from now on."""
-        self._known.add(_key(text))
+        self._known.add(key_of(text))
         if day is not None:
-            self._said.add((day, _key(text)))
+            self._said.add((day, key_of(text)))
         if claim is not None and claim.until is None and day is not None:
             self._open.setdefault(claim.about, []).append((day, claim.key[2]))
-
-
-def _key(text: str) -> Key:
-    statement = statements.read(text)
-    return statement.words, statement.tags
 
 
 def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
