@@ -6,9 +6,9 @@ those that the person chooses. Proposals of one conversation that need no separa
 Proposals that repeat, in other words, what the person refused come last, and only if asked for.
 
 The heading for a new line is the first of these: a section that is named for one of the line's tags, or that alone has
-the tag; the only section with lines that begin with the same name; the section whose lines share its rarest words; a
-heading that is named for the line's kind (decisions, health, preferences, people, about me, work), which is created in
-a note without headings of its own, unless the layout has no section for notes either; else the section for notes.
+the tag; the section whose lines share its rarest words; a heading that is named for the line's kind (decisions, health,
+preferences, people, about me, work), which is created in a note without headings of its own, unless the layout has no
+section for notes either; else the section for notes.
 Feedback becomes a rule in the person's own words, phrased as something to do.
 """
 
@@ -574,20 +574,16 @@ class Sections:
     def __init__(self, entries: Sequence[Entry], titles: Sequence[str], notes: str) -> None:
         self.notes = next((title for title in titles if title.casefold() == notes.casefold()), notes)
         self.titles = list(dict.fromkeys(title for title in titles if title))
-        self._lines = [
-            (entry.section, frozenset(_stems(entry.text)), _name(entry.text)) for entry in entries if entry.section
-        ]
+        self._lines = [(entry.section, frozenset(_stems(entry.text))) for entry in entries if entry.section]
         self._tags: dict[str, set[str]] = {}
         for entry in entries:
             for tag in entry.tags:
                 self._tags.setdefault(tag.casefold(), set()).add(entry.section)
-        words = (word for entry in entries for word in re.findall(r"[^\W\d_]+", entry.text))
-        self._small = {stem(word) for word in words if word.islower()}
-        self._counts = Counter(stem for _, stems, _ in self._lines for stem in stems)
+        self._counts = Counter(stem for _, stems in self._lines for stem in stems)
 
     def best(self, text: str, tags: Sequence[str] = ()) -> str:
         """Return the heading that a line with these words belongs under; it may not exist yet."""
-        return self._by_tag(tags) or self._by_name(text) or self._by_words(text) or self._by_kind(text) or self.notes
+        return self._by_tag(tags) or self._by_words(text) or self._by_kind(text) or self.notes
 
     def _by_tag(self, tags: Sequence[str]) -> str:
         """Return the section that is named for one of the tags, or is the only one with it; empty if there is none."""
@@ -601,15 +597,6 @@ class Sections:
                 return next(iter(sections))
         return ""
 
-    def _by_name(self, text: str) -> str:
-        """Return the only section with lines that begin with the same name (``Anna's birthday``, ``Anna moves``).
-
-        Empty if there are none, or several. A word that the note has in lower case, too, is no name.
-        """
-        name = _name(text)
-        sections = {section for section, _, named in self._lines if named == name and section != self.notes}
-        return next(iter(sections)) if name and name not in self._small and len(sections) == 1 else ""
-
     def _by_words(self, text: str) -> str:
         """Return the section that shares most of the line's words, weighted by rarity; empty if none shares enough."""
         stems = set(_stems(text))
@@ -618,7 +605,7 @@ class Sections:
         if not total:
             return ""
         shares: dict[str, list[float]] = {}
-        for section, line, _ in self._lines:
+        for section, line in self._lines:
             if section != self.notes:
                 shares.setdefault(section, []).append(sum(weights[stem] for stem in stems & line) / total)
         for title in self.titles:
@@ -653,14 +640,6 @@ class Sections:
             if existing or (self.notes and not own):
                 return existing or title
         return ""
-
-
-def _name(text: str) -> str:
-    """Return the stem of the capitalised word that a text begins with; empty if it has none, or a common one."""
-    first = re.match(r"[^\W\d_]+", text)
-    if not first or not first[0][0].isupper() or first[0].casefold() in _common(text):
-        return ""
-    return stem(first[0].casefold())
 
 
 def _stems(text: str) -> list[str]:
