@@ -130,6 +130,11 @@ class Candidate:
         self.counts: dict[str, int] = {}
         self.decided: Mapping[int, str] = {}
 
+    @cached_property
+    def nearest(self) -> list[float]:
+        """For each word of the query the nearness of the nearest word of the chunk; empty without word vectors."""
+        return [max(each) for each in zip(*(line.nearest for line in self.lines if line.nearest), strict=True)]
+
 
 class Pool:
     """The candidates of a query, and what is known about the query.

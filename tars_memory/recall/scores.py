@@ -347,21 +347,16 @@ def best_lines_of_named_notes(pool: Pool) -> list[CandidateLine]:
 
 def _collect_nearest(chunks: list[Candidate], notes: dict[int, _Note]) -> list[float]:
     """Return how near the words of each chunk are to those of the query, and set the same of notes and their lines."""
-    found: list[float] = []
-    for chunk in chunks:
+    found = [mean(chunk.nearest) for chunk in chunks]
+    for chunk, near in zip(chunks, found, strict=True):
         note = notes[chunk.row.note_id]
-        best: list[float] = []
+        note.chunk_nearest = max(note.chunk_nearest, near)
+        note.nearest = [max(each) for each in zip(*filter(None, (note.nearest, chunk.nearest)), strict=True)]
         for line in chunk.lines:
-            if not line.nearest:
-                continue
-            best = list(map(max, best, line.nearest)) if best else line.nearest
-            both = line.nearest
-            if line.before is not None and line.before.nearest:
-                both = list(map(max, both, line.before.nearest))
-            note.line_nearest = max(note.line_nearest, mean(both) + weights.NEAREST_SPEAKER * line.speaker)
-        found.append(mean(best))
-        note.chunk_nearest = max(note.chunk_nearest, found[-1])
-        note.nearest = list(map(max, note.nearest, best)) if note.nearest and best else best or note.nearest
+            if line.nearest:
+                before = (line.before.nearest if line.before else None) or line.nearest
+                both = mean(list(map(max, line.nearest, before)))
+                note.line_nearest = max(note.line_nearest, both + weights.NEAREST_SPEAKER * line.speaker)
     return found
 
 

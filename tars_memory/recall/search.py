@@ -467,11 +467,8 @@ def nearness(chunk: Candidate, share: float = 0.0) -> float:
     """
     if chunk.meaning is None:
         return 0.0
-    best: list[float] = []
-    for line in chunk.lines:
-        best = list(map(max, best, line.nearest)) if best and line.nearest else best or line.nearest
-    if best:
-        return chunk.meaning + weights.mean(best)
+    if chunk.nearest:
+        return chunk.meaning + weights.mean(chunk.nearest)
     return (max(chunk.meaning, 0.0) + HELD_WORTH * share) * weights.DEFAULT.floor / FLOOR_WITHOUT_WORDS
 
 
