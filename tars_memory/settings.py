@@ -481,14 +481,9 @@ BACKGROUND = f"{OURS}BACKGROUND"
 """Variable that keeps a call from starting a background process that finishes the index."""
 
 
-def may_extract_unattended(env: Mapping[str, str]) -> bool:
-    """Return whether hooks, cron and sleep may extract: :data:`AUTO` does not forbid it."""
-    return env.get(AUTO, "").strip().lower() not in OFF
-
-
-def may_start_background(env: Mapping[str, str]) -> bool:
-    """Return whether a call may start a process that outlives it: :data:`BACKGROUND` does not forbid it."""
-    return env.get(BACKGROUND, "").strip().lower() not in OFF
+def allows(env: Mapping[str, str], variable: str) -> bool:
+    """Return whether a variable, :data:`AUTO` or :data:`BACKGROUND`, does not forbid what it is for."""
+    return env.get(variable, "").strip().lower() not in OFF
 
 
 ACTOR = "TARS_MEMORY_ACTOR"

@@ -384,8 +384,7 @@ class Workspace:
         """Start a background process that finishes the index, if allowed and needed; return whether one is running."""
         if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
             return True
-        allowed = self.settings.index.background == "on"
-        allowed = allowed and settings.may_start_background(self.settings.env)
+        allowed = self.settings.index.background == "on" and settings.allows(self.settings.env, settings.BACKGROUND)
         if not (self.may_finish_in_background and allowed and not self.dry_run):
             return False
         begun = index.detached.is_due(self.state) and index.detached.start(self.state, self.root, self.settings.env)

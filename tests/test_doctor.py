@@ -499,7 +499,7 @@ def test_what_is_made_unasked_is_no_finding(open_memory: Callable[[], Memory], m
     monkeypatch.setattr("tars_memory.index.detached.start", lambda state, *_: not begun.append(state))
     with open_memory() as memory:
         memory.workspace.may_finish_in_background = True
-        monkeypatch.setattr("tars_memory.settings.may_start_background", lambda _: True)
+        monkeypatch.setattr("tars_memory.settings.allows", lambda *_: True)
         told = memory.doctor()
     assert told["findings"] == [] and begun
     assert any("without a vector yet: made in the background" in notice for notice in told["notices"])

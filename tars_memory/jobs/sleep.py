@@ -35,7 +35,7 @@ from tars_memory.index.files import WRITER_WAIT
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.jobs.hooks import HookFolder
 from tars_memory.jobs.status import DAYS
-from tars_memory.settings import AUTO, SleepOptions, chosen_project, may_extract_unattended
+from tars_memory.settings import AUTO, SleepOptions, allows, chosen_project
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
 
@@ -232,7 +232,7 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
     workspace = memory.workspace
     if not sources:
         return "", {}, ""
-    if not may_extract_unattended(workspace.settings.env):
+    if not allows(workspace.settings.env, AUTO):
         return f"nothing was extracted: {AUTO} is set to {workspace.settings.env[AUTO]}", {}, ""
     errors: list[str] = []
     counts = {"sources": 0, "conversations": 0, "candidates": 0, "unchanged": 0}
@@ -265,7 +265,7 @@ def _keep(memory: Memory, record: Record) -> StepResult:
     """Keep the person's turns of logs that their program is about to delete, in session notes."""
     talks = memory.workspace.talks()
     expiring = record.unkept_files(talks.expiring(memory.workspace.now().timestamp())) if talks is not None else {}
-    if not expiring or memory.workspace.dry_run or not may_extract_unattended(memory.workspace.settings.env):
+    if not expiring or memory.workspace.dry_run or not allows(memory.workspace.settings.env, AUTO):
         return "", {}, ""
     turns, errors = 0, []
     for path, stamp in expiring.items():

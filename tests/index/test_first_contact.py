@@ -23,7 +23,7 @@ from tars_memory.index.indexer import Index
 from tars_memory.index.intake import RefreshBudget
 from tars_memory.index.reader import Filter
 from tars_memory.memory import Memory
-from tars_memory.settings import may_start_background
+from tars_memory.settings import allows
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.workspace import Workspace
 
@@ -361,7 +361,7 @@ def test_a_library_leaves_no_process_behind(place: Path, tmp_path: Path, begun: 
 
 @pytest.mark.parametrize(("value", "may"), [("", True), ("1", True), ("0", False), ("off", False), (" No ", False)])
 def test_the_variable(value: str, may: bool) -> None:
-    assert may_start_background({"TARS_MEMORY_BACKGROUND": value}) is may
+    assert allows({"TARS_MEMORY_BACKGROUND": value}, "TARS_MEMORY_BACKGROUND") is may
 
 
 def test_init_begins_it_for_a_vault_of_many_notes_alone(

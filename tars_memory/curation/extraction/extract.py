@@ -26,7 +26,7 @@ from tars_memory.curation.extraction.keeping import KeptFact, Task, keep, keep_t
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
-from tars_memory.settings import AUTO, KEEPS, Settings, may_extract_unattended
+from tars_memory.settings import AUTO, KEEPS, Settings, allows
 from tars_memory.vault import sessions
 from tars_memory.vault.markdown.facts import spoken_by
 from tars_memory.vault.model import Tier
@@ -67,7 +67,7 @@ def from_sources(
         raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
     ctx = capture(writes=False)
     env = ctx.settings.env
-    if auto and not may_extract_unattended(env):
+    if auto and not allows(env, AUTO):
         return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
     opened_model = open_model(ctx.settings, model)
     run = Examiner(ctx, opened_model, keep, force=force, writer=capture)

@@ -25,9 +25,9 @@ from tars_memory.settings import (
     PROJECT,
     HookOptions,
     Settings,
+    allows,
     find_vault,
     here,
-    may_extract_unattended,
 )
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _background(call: Call, event: hooks.Event, desk: hooks.HookFolder, root: "P
     """
     if event.kind in (hooks.TOOL, hooks.CORRECTION):
         return ""
-    if not may_extract_unattended(call.env):
+    if not allows(call.env, AUTO):
         return f"{AUTO} is set to {call.env[AUTO]}"
     env = {**call.env, PROJECT: call.project} if call.project else call.env
     try:
