@@ -191,7 +191,9 @@ def test_what_can_not_be_written_can_be_made_writable_as_told(
 
 def test_a_note_that_is_not_downloaded(open_memory: Callable[[], Memory]) -> None:
     (root(open_memory) / ".Boats.md.icloud").write_text("")
-    assert findings(open_memory, "not downloaded")[0]["path"] == "Boats.md"
+    (root(open_memory) / "Plans").mkdir()
+    (root(open_memory) / "Plans/.Sails.md.icloud").write_text("")
+    assert [each["path"] for each in findings(open_memory, "not downloaded")] == ["Boats.md", "Plans/Sails.md"]
 
 
 def test_a_lost_line_is_listed_and_can_be_had_again(open_memory: Callable[[], Memory]) -> None:

@@ -352,19 +352,14 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
     why, hint = merge_problem(workspace.vault)
     if why:
         yield Diagnosis("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
-    for folder, folders, names in os.walk(workspace.root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inside = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
-        for name in sorted(names):
-            path = name if inside == "." else f"{inside}/{name}"
-            if name.startswith(".") and name.endswith(suffix := vault.folder.PLACEHOLDER_SUFFIX):
-                shown = path.replace(name, name[1 : -len(suffix)])
-                message, hint = vault.vault.NOT_DOWNLOADED.format(shown), vault.vault.DOWNLOAD
-                yield Diagnosis("not downloaded", message, hint, shown)
-            elif name[-3:].lower() == ".md" and vault.vault.is_conflict_copy(name):
-                yield _conflict_copy(workspace, path)
     paths = workspace.vault.paths()
-    existing = set(paths)
+    existing, skipped = set(paths), workspace.vault.skipped_paths
+    for path in sorted(skipped.get(vault.vault.AWAY, ())):
+        folder, slash, name = path.removesuffix(vault.folder.PLACEHOLDER_SUFFIX).rpartition("/")
+        shown = folder + slash + name[1:]
+        yield Diagnosis("not downloaded", vault.vault.NOT_DOWNLOADED.format(shown), vault.vault.DOWNLOAD, shown)
+    for path in sorted(skipped.get(vault.vault.CONFLICT_COPY, ())):
+        yield _conflict_copy(workspace, path)
     numbered_notes = {
         path: original
         for path in paths

@@ -42,6 +42,7 @@ _READ_TRIES = 5
 
 MISNAMED = "not named in UTF-8"
 UNREADABLE_FILE, UNREADABLE_FOLDER = "unreadable file", "unreadable folder"
+CONFLICT_COPY, AWAY = "conflict copy", "not downloaded (iCloud)"
 """Reasons why a sweep skips what may be meant to be a note."""
 
 _REGULAR = 0o10
@@ -565,7 +566,7 @@ class _Sweep:
         elif is_note and entry.is_file(follow_symlinks=False):
             if not is_conflict_copy(name):
                 return entry.stat(follow_symlinks=False)
-            self._skip("conflict copy", prefix + name)
+            self._skip(CONFLICT_COPY, prefix + name)
         elif entry.is_dir(follow_symlinks=False):
             if getattr(entry, "is_junction", bool)():
                 self._skip("link", prefix + name)
@@ -587,7 +588,7 @@ class _Sweep:
         if path.endswith(beneath.TEMP_SUFFIX):
             self._skip("temporary file", path)
         elif path.endswith(beneath.PLACEHOLDER_SUFFIX):
-            self._skip("not downloaded (iCloud)", path)
+            self._skip(AWAY, path)
         elif entry.is_dir(follow_symlinks=False):
             self._skip("hidden folder", path)
         elif path[-3:].lower() == ".md":
