@@ -113,6 +113,10 @@ def test_a_sitting_with_the_keyboard_alone(
     tm.type("r 3")
     tm.press("Enter")
     tm.wait_for("0 lines to choose from")
+    for typed, told in (("x", "that is not an answer"), ("?", "accept it as it is")):
+        tm.type(typed)
+        tm.press("Enter")
+        tm.wait_for(told)
     tm.type("a")
     tm.press("Enter")
     tm.wait_for("accepted: Memory.md:", "1 accepted, 0 rejected, nothing is left")
