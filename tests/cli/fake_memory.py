@@ -202,7 +202,15 @@ DEFAULTS: dict[str, Any] = {
     "verify": [],
     "facts": [Fact("rc47jkqj", "Anna", "lives in", "Cork", date(2026, 11, 21), None, "", "Facts.md", 5)],
     "status": {
-        "vault": {"path": "/vault", "notes": 3, "tiers": {"note": 3}, "skipped": {}, "stale": 0, "unmounted": False},
+        "vault": {
+            "path": "/vault",
+            "notes": 3,
+            "tiers": {"note": 3},
+            "skipped": {},
+            "stale": 0,
+            "unmounted": False,
+            "state": "/state",
+        },
         "background": {"running": False, "covers": 100, "left": None, "ended": ""},
         "index": {"notes": 3, "vectors": None}, "model": {"name": "embedded", "usable": True},
         "waiting": {"spool": 0, "proposals": 0, "review": 0, "ticks": 0}, "rules": {"unapproved": 0, "lines": {}},
