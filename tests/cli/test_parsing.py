@@ -166,6 +166,8 @@ def test_a_bad_call_is_a_sentence_and_exit_2(tm: Callable[..., Any], memory: Any
 def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> None:
     assert "did you mean search?" in tm("serch", "tea").err
     assert "did you mean search?" in tm("serach", "tea").err
+    assert "did you mean --until?" in tm("search", "tea", "--untill", "2w").err
+    assert "did you mean" not in tm("search", "tea", "--sort", "day").err, "all begin with two dashes"
     assert "--help lists them" in tm("delete", "Memory.md").err, "not 'related': it is no misspelling"
 
 

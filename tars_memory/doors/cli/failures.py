@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any
 
 import typer
@@ -47,8 +48,9 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
         command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
-        similar = list(getattr(error, "possibilities", None) or ())[:1]
-        text = str(getattr(error, "message", "")) if similar else error.format_message()
+        options = getattr(error, "possibilities", None) or ()
+        similar = get_close_matches(getattr(error, "option_name", ""), options, n=1, cutoff=0.8)  # all begin with --
+        text = str(getattr(error, "message", "")) if options else error.format_message()
         message = text.rstrip(".").replace("a valid int range", "a whole number")
         help_hint = f"{errors.did_you_mean(similar)} {command} --help" if similar else f"{command} --help shows how"
         hint = _joined(help_hint, kept)
