@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from tars_memory.errors import (
     SettingsError,
     UsageError,
 )
+from tars_memory.index.database import CACHE_FILE
+from tars_memory.index.vectors import VectorCache
 from tars_memory.jobs import forgetting
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder
@@ -55,6 +58,21 @@ def test_no_copy_of_ours_keeps_the_words(opened: Open, tmp_path: Path) -> None:
         assert receipt.written
         assert not [notice for notice in receipt.notices if "remains" in notice]
         assert memory.search("another").hits
+    assert holding(tmp_path, "zebra") == []
+
+
+def test_where_the_index_is_damaged_no_vector_of_the_words_stays(opened: Open, tmp_path: Path) -> None:
+    with opened() as memory:
+        memory.remember("the gate opens with zebra-41")
+        memory.reindex()
+        cache = memory.workspace.index().cache / CACHE_FILE
+        with closing(VectorCache(cache.parent)) as vectors:
+            assert vectors.hashes()
+        path = memory.workspace.index().published_from()
+    path.write_bytes(path.read_bytes()[:4096] + b"\0" * 8192)
+    with opened() as memory:
+        memory.forget("zebra-41", everywhere=True)
+        assert not cache.exists(), "which vectors are those of the words only the index knew"
     assert holding(tmp_path, "zebra") == []
 
 

@@ -167,6 +167,8 @@ class Index:
     def forget(self, tells: Callable[[str], bool]) -> None:
         """Delete the vectors of texts from the caches, and rebuild the index.
 
+        The index knows which vectors are those of the texts. If it is damaged, all vectors are deleted.
+
         Args:
             tells: whether a text must be forgotten.
 
@@ -175,10 +177,15 @@ class Index:
         """
         with explained("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
-            hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
-            if hashes and (self.cache / database.CACHE_FILE).exists():
-                with closing(index.vectors.VectorCache(self.cache)) as cache:
-                    cache.drop(hashes)
+            try:
+                hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
+                if hashes and (self.cache / database.CACHE_FILE).exists():
+                    with closing(index.vectors.VectorCache(self.cache)) as cache:
+                        cache.drop(hashes)
+            except Exception as error:
+                if not _is_damage(error):
+                    raise
+                (self.cache / database.CACHE_FILE).unlink(missing_ok=True)
             index.vectors.forget_queries(self.cache)
         self.rebuild(embed=False)
 
