@@ -230,14 +230,20 @@ class Index:
             ModelUnavailableError: texts must be embedded and the model can't be used.
             UnwritableError: the vectors can't be stored; with a ``limit`` they just stay pending.
         """
+        embedder = self.embedder if opened is None else lambda: opened
+        progress = progress or (self.progress if limit is None else None)
+
+        def embed(_: IndexReader) -> int:
+            if embedder is None:
+                return 0
+            with explained("the vectors can't be kept"):
+                return index.vectors.embed(
+                    self.connection(), self.files, self.cache, embedder, limit, progress, wait=wait
+                )
+
         remaining = 0
         try:
-            with explained("the vectors can't be kept"):
-                if (embedder := self.embedder if opened is None else lambda: opened) is not None:
-                    progress = progress or (self.progress if limit is None else None)
-                    remaining = index.vectors.embed(
-                        self.connection(), self.files, self.cache, embedder, limit, progress, wait=wait
-                    )
+            remaining = self.read(embed)
         except UnwritableError:
             if limit is None:
                 raise
@@ -245,7 +251,7 @@ class Index:
 
     def pending(self) -> int:
         """Return the number of chunks without a vector."""
-        return index.vectors.pending(self.connection())
+        return self.read(lambda _: index.vectors.pending(self.connection()))
 
     def is_behind(self, few: int) -> bool:
         """Whether more than ``few`` chunks have no vector yet; imports nothing."""

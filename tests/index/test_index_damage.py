@@ -222,6 +222,19 @@ def test_a_vector_table_that_lost_its_blobs_is_made_anew(make_index, damaged: st
     assert index.verify() == []
 
 
+def test_rows_that_turn_out_damaged_when_vectors_are_made_are_made_anew(make_index) -> None:
+    index = make_index(NOTES)
+    index.refresh()
+    (root,) = index.connection().execute("SELECT rootpage FROM sqlite_master WHERE name = 'chunk_texts'").fetchone()
+    (size,) = index.connection().execute("PRAGMA page_size").fetchone()
+    data = close_clean(index)
+    overwrite(index, data[: (root - 1) * size] + b"\xff" * size + data[root * size :])
+    index = make_index()
+    index.reindex()
+    assert index.pending() == 0
+    assert index.verify() == []
+
+
 def test_a_damaged_schema_is_damage_whatever_its_comments_say(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     module = database.driver().module
