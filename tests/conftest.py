@@ -13,12 +13,15 @@ import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import prepared
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from postgres_server import engine, postgres, proved_engine, roles
@@ -91,6 +94,33 @@ with contextlib.suppress(AttributeError, OSError):
     libc = ctypes.CDLL(None)
     for name, size in ((-3, 1 << 28), (-1, 1 << 29), (-2, 1 << 24)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD
         libc.mallopt(name, size)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Each processor rewrites its share of the asserts of a fresh tree: else each worker rewrites all, five seconds."""
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        return
+    files, shares = sorted(Path(__file__).parent.rglob("test_*.py")), os.cpu_count() or 1
+    children = []
+    for number in range(shares):
+        if child := os.fork():
+            children.append(child)
+            continue
+        try:
+            for file in files[number::shares]:
+                _rewrite(file, config)
+        finally:
+            os._exit(0)  # a worker says what is wrong with a file
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def _rewrite(file: Path, config: pytest.Config) -> None:
+    """Put the rewritten file where pytest looks for it, as pytest does when it imports the file."""
+    made = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+    if not sys.dont_write_bytecode and rewrite._read_pyc(file, made) is None and rewrite.try_makedirs(made.parent):
+        digest, code = rewrite._rewrite_test(file, config)
+        rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, digest, made)
 
 
 def pytest_collection_finish() -> None:
