@@ -1269,13 +1269,16 @@ def _luhn(digits: str) -> bool:
     return (odd + sum(sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])) % 10 == 0
 
 
+_LENGTHS = {item[:2]: int(item[2:]) for item in table.IBAN.split()}
+"""Country → length of its bank account numbers."""
+
+
 def _bank_accounts(text: str) -> Iterator[Found]:
     """Yield bank account numbers with the right length and check digits for their country (ISO 13616)."""
-    lengths = {item[:2]: int(item[2:]) for item in table.IBAN.split()}
     head = r"\d\d(?<=[A-Za-z]{2}..)(?<![A-Za-z0-9]....)(?=[\W_]{0,3}[A-Za-z0-9])"  # begins with a set, like _CARD
     for digits in compiled(head).finditer(text):
         start = digits.start() - 2
-        length = lengths.get(text[start : start + 2].upper())
+        length = _LENGTHS.get(text[start : start + 2].upper())
         if not length:
             continue
         body = compiled(rf"(?:{_GAP}[A-Za-z0-9]){{{length - 4}}}(?![A-Za-z0-9])").match(text, digits.end())
