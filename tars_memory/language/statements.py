@@ -209,10 +209,6 @@ FILLERS = _words(
 )
 """Words without content of their own that neither begin a phrase nor exclude anything."""
 
-ARTICLES = _words(
-    "the a an der die das den dem ein eine einen le la les un une el los las il lo o os as um uma het een"
-)
-
 COPULAS = _words("is are 's ist sind bin est sont suis es è sono é são zijn")
 
 SUBJECTS = _words("i user ich je yo io eu ik")
@@ -230,20 +226,6 @@ RELATORS = _words(
 )
 """Words that begin a phrase that says where, when, or in which role something takes part."""
 
-EQUAL = {
-    "favourite": "favorite",
-    "colour": "color",
-    "e-mail": "email",
-    "mail": "email",
-    "mum": "mom",
-    "bday": "birthday",
-    "telephone": "phone",
-    "neighbour": "neighbor",
-    "programme": "program",
-    "okay": "ok",
-}
-"""Other spellings of a word, and the one they are compared as."""
-
 
 def _values() -> Iterator[tuple[str, str]]:
     """Yield names of months and weekdays with their values; in English also short forms, and plurals of weekdays."""
@@ -260,14 +242,6 @@ MONTHS = dict(_values())
 
 UNSURE = _words("sun sat mon mar may march mai segunda terça quarta quinta sexta")
 """Names of months and weekdays that are other words too: they only count with a capital letter, or after a number."""
-
-NUMBER_WORDS = _words(
-    "one two three four five six seven eight nine ten eleven twelve twenty hundred thousand half twice once "
-    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq sept huit neuf dix "
-    "dos tres cuatro cinco siete ocho nueve diez due tre quattro cinque sei sette otto nove dieci "
-    "dois três quatro seis sete oito dez twee drie vijf zes zeven negen tien today tomorrow yesterday "
-    "first second third fourth fifth erste ersten zweite zweiten dritte premier première deuxième primero segundo"
-)
 
 _TOKEN = re.compile(
     r"\d{4}-\d\d-\d\d"  # a date
@@ -343,17 +317,13 @@ class _Reader:
 
     def add(self, raw: str) -> None:
         """Add the next word, as it is written."""
-        word = EQUAL.get(raw.casefold(), raw.casefold())
+        word = raw.casefold()
         self.words.append(word)
         if self._count_negation(word):
             return
-        if word in FILLERS and not _acronym(raw):
-            first, *others = self.phrases
-            if word in ARTICLES and len(first) == 1 and len(others) == 1 and len(others[0]) > 1:
-                self.phrases.append([""])  # "in May the garden …": the leading phrase ends here
-        elif word in SUBJECTS and not self.content:
+        if (word in FILLERS and not _acronym(raw)) or (word in SUBJECTS and not self.content):
             return
-        elif word in COPULAS or (word == "am" and self.words[-2:-1] == ["i"]):
+        if word in COPULAS or (word == "am" and self.words[-2:-1] == ["i"]):
             self.phrases.append(["="])
         elif word in RELATORS and not _acronym(raw):
             self.phrases.append([word])
@@ -386,7 +356,7 @@ class _Reader:
         """Add a content word, as a value or in the singular, to the content and the last phrase."""
         kept = _singular(word)
         dated = word in MONTHS and (word not in UNSURE or raw[:1].isupper() or "".join(self.words[-2:-1]).isdigit())
-        if dated or word in NUMBER_WORDS or any(sign.isdigit() for sign in word):
+        if dated or any(sign.isdigit() for sign in word):
             kept = MONTHS[word] if dated else word
             self.numbers.add(kept)
         elif raw[:1].isupper() and len(self.words) > 1:
@@ -405,12 +375,7 @@ def has_same_content(old: Statement, new: Statement) -> bool:
         return False
     if not (old.names <= set(new.words) and new.names <= set(old.words)):
         return False  # Adam is not Adams
-    if old.phrases == new.phrases:
-        return True
-    if _movable_phrases(old) != _movable_phrases(new):
-        return False
-    old_core, new_core = _core(old), _core(new)
-    return old_core == new_core or (_is_equation(old) and _is_equation(new) and sorted(old_core) == sorted(new_core))
+    return old.phrases == new.phrases or (_movable_phrases(old) == _movable_phrases(new) and _core(old) == _core(new))
 
 
 def _movable_phrases(statement: Statement) -> list[tuple[str, ...]]:
@@ -435,7 +400,6 @@ def _tokens(text: str) -> list[str]:
     text = re.sub(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", _24_hour_time, text, flags=re.IGNORECASE)
     text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _day_and_month, text)
     text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th|er|º|ª)\b", r"\1", text)
-    text = re.sub(r"(?<=\d)\.(?= \w)", "", text)
     found = []
     for raw in _TOKEN.findall(text):
         word = _APOSTROPHE.sub("", _ELIDED.sub("", raw)).strip("'’")
@@ -479,11 +443,6 @@ def _singular(word: str) -> str:
 def _acronym(raw: str) -> bool:
     """Whether a word is in capitals, as ``US`` and ``IT``, which are not pronouns."""
     return len(raw) > 1 and raw.isupper()
-
-
-def _is_equation(statement: Statement) -> bool:
-    """Whether a statement says that one thing is another one, which can be said the other way round."""
-    return sum(phrase[0] == "=" for phrase in statement.phrases) == 1 and statement.phrases[0][0] == ""
 
 
 def _with_dates_sorted(phrase: list[str], values: set[str]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 SAME = """
 sa fille s'appelle Zoé | sa fille s'appelle Zoé.
 meeting at 3 pm | meeting at 15:00
-favourite colour is blue | favorite color is blue
 doesn't eat meat | does not eat meat
 can't swim | cannot swim
 has 1,000 books | has 1000 books
@@ -27,6 +26,7 @@ lebt in Köln #home | lebt in Köln #home
 """
 
 NEAR = """
+favourite colour is blue | favorite color is blue
 my dog is called Rex | dog is called Rex
 allergic to peanuts | is allergic to peanuts
 daughter is called Mia | the daughter is called Mia
