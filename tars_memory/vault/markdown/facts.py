@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory.errors import UsageError
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document, caseless, plain_heading, wiki_words
-from tars_memory.vault.markdown.lines import calendar_day
+from tars_memory.vault.markdown.lines import DATED_FIELD, OWN_FIELD, calendar_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,16 +33,6 @@ DATE_HINT = (
 
 EVENT_DAYS = 90
 """Number of days that an event without an end counts."""
-
-_DATE = r"(?:\[\[)?(\d{4}-\d\d-\d\d)(?:T[^\[\]()\s]*|[ \t]+\d\d:\d\d[^\[\]()\s]*|(?:\|[^\[\]]*)?\]\])?"
-_WHEN = rf"[ \t]*(since|until)[ \t]*::[ \t]*{_DATE}[ \t]*"
-_FIELD = re.compile(rf"\[{_WHEN}\]|\({_WHEN}\)", re.IGNORECASE)
-"""A date field anywhere in the line, as Dataview reads it; of a date with a time only the day counts."""
-
-_ANY_FIELD = re.compile(
-    r"(?<!\\)([\[(])[ \t]*(?:since|until|by)[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE
-)
-"""One of our fields as a person may type it, with any value."""
 
 _BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|\[\[[^\[\]]*\]\]")
 
@@ -127,12 +117,11 @@ def parse(text: str) -> Said | None:
     if not separator or not predicate or re.search(r"[\[\]()]", _BRACKETED.sub("", predicate)) or entries.task(head):
         return None
     days: dict[str, date] = {}
-    for field in reversed([*_FIELD.finditer(rest)]):
-        name, written = (part for part in field.groups() if part)
-        day = calendar_day(written)
-        if day is None or name.lower() in days:
+    for field in reversed([*DATED_FIELD.finditer(rest)]):
+        name, day = field[1].lower(), calendar_day(field[2])
+        if day is None or name in days:
             continue
-        days[name.lower()] = day
+        days[name] = day
         rest = rest[: field.start()].rstrip(" \t") + rest[field.end() :]
     rest = rest.strip()
     return Said(predicate, rest, days.get("since"), days.get("until")) if rest else None
@@ -140,7 +129,7 @@ def parse(text: str) -> Said | None:
 
 def stray_field(text: str) -> str:
     """Return the first of our fields (``[until:: soon]``) left in a part of a fact, which must have none; else ''."""
-    found = _ANY_FIELD.search(text)
+    found = OWN_FIELD.search(text)
     return found[0] if found else ""
 
 

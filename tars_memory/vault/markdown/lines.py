@@ -96,14 +96,15 @@ END_PROPERTIES = ("expires", "valid_until", "valid-until", "valid until")
 SESSION_END_PROPERTY = "until"
 """One more for session notes; in other notes the word may mean anything."""
 
-_DATED_FIELD = (
-    r"(?<!\\)[\[(][ \t]*{}[ \t]*::[ \t]*(?:\[\[)?(\d{{4}}-\d\d-\d\d)(?:[T ]\d[\d:.]*)?"
-    r"(?:(?:\|[^\[\]]*)?\]\])?[ \t]*[\])]"
+DATED_FIELD = re.compile(
+    r"(?<!\\)[\[(][ \t]*(since|until)[ \t]*::[ \t]*(?:\[\[)?(\d{4}-\d\d-\d\d)(?:[T \t]+\d[^\[\]()|]*)?"
+    r"(?:(?:\|[^\[\]]*)?\]\])?[ \t]*[\])]",
+    re.IGNORECASE,
 )
-"""A date in Dataview's brackets, or a link to its daily note; to be formatted with the field's name."""
-_UNTIL = re.compile(_DATED_FIELD.format("until"), re.IGNORECASE)
-_SINCE = re.compile(_DATED_FIELD.format("since"), re.IGNORECASE)
-_TYPED_END = re.compile(r"(?<!\\)[\[(][ \t]*until[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
+"""A date in Dataview's brackets, or a link to its daily note; of a date with a time only the day counts. Groups: the
+name of the field, the day."""
+OWN_FIELD = re.compile(r"(?<!\\)[\[(][ \t]*(since|until|by)[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
+"""One of our fields as a person may type it, with any value; its name is a group."""
 BY_RULES = "By rules, in the words of the conversation:"
 """The first paragraph of a summary made by rules, without a model."""
 _SUMMARY = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
@@ -575,22 +576,24 @@ def note_end(values: dict[str, Any], *, session: bool = False) -> date | None:
 
 def end_in(words: str) -> date | None:
     """Return the end in the words of a bullet, the last of several; None if there is no end, or no real day."""
-    if "::" not in words:
-        return None
-    days = [day for text in _UNTIL.findall(CODE.sub("", words)) if (day := calendar_day(text)) is not None]
-    return days[-1] if days else None
+    return next(reversed(_days_in(words, "until")), None)
 
 
 def typed_end(words: str) -> str:
     """Return the first end in the words of a bullet as typed, whether or not it is a date; empty for none."""
-    found = _TYPED_END.search(CODE.sub("", words))
-    return found[0] if found else ""
+    found = OWN_FIELD.finditer(CODE.sub("", words))
+    return next((field[0] for field in found if field[1].lower() == "until"), "")
 
 
 def start_in(words: str) -> date | None:
     """Return the first day on which the statement of a line is valid; None if the line names none."""
-    field = _SINCE.search(CODE.sub("", words)) if "::" in words else None
-    return calendar_day(field[1]) if field else None
+    return next(iter(_days_in(words, "since")), None)
+
+
+def _days_in(words: str, name: str) -> list[date]:
+    """Return the days of the date fields with a name."""
+    fields = DATED_FIELD.findall(CODE.sub("", words)) if "::" in words else ()
+    return [day for found, text in fields if found.lower() == name and (day := calendar_day(text)) is not None]
 
 
 def ended_lines(document: Document, day: date, *, facts: bool = False, session: bool = False) -> list[tuple[int, int]]:
