@@ -184,28 +184,18 @@ def _end_of_last(text: str, mark: re.Match[str]) -> int:
     return end.start() if end else len(text)
 
 
-class Item:
+class Item(NamedTuple):
     """The own lines of a list item.
 
     Attributes:
         indent: columns before the list mark.
         numbers: indexes of the lines.
-        parts: texts of the lines.
+        text: the lines joined into one.
     """
 
-    __slots__ = ("indent", "numbers", "parts")
-
-    def __init__(self, indent: int, number: int, text: str) -> None:
-        self.indent = indent
-        self.numbers = [number]
-        self.parts = [text]
-
-    @property
-    def text(self) -> str:
-        """The lines joined into one."""
-        if len(self.parts) > 1:
-            self.parts = [" ".join(self.parts)]
-        return self.parts[0]
+    indent: int
+    numbers: list[int]
+    text: str
 
     @property
     def source(self) -> str:
@@ -327,22 +317,12 @@ def is_plain_fence(line: str) -> bool:
 
 
 def items(lines: Iterable[str]) -> Iterator[Item]:
-    """Yield the list items, nested ones too, each with its continuation lines up to a blank line or a heading."""
-    item: Item | None = None
-    for number, line in enumerate(lines):
-        mark = _ITEM.match(line)
-        if mark:
-            if item is not None:
-                yield item
-            item = Item(len(mark[1].expandtabs(4)), number, line)
-        elif item is not None and (not line.strip() or _HEADING.match(line) or is_outer_unmarked_candidate(line)):
-            yield item
-            item = None
-        elif item is not None:
-            item.numbers.append(number)
-            item.parts.append(line.strip())
-    if item is not None:
-        yield item
+    """Yield the list items, nested ones too, each with its continuation lines (:func:`passages`)."""
+    texts = [*lines]
+    for indent, is_item, numbers in passages(texts):
+        if is_item:
+            first, *more = (texts[number] for number in numbers)
+            yield Item(indent, numbers, " ".join([first, *map(str.strip, more)]))
 
 
 def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
