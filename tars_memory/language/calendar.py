@@ -152,6 +152,7 @@ DAYS = {
         "it": "l'altro_ieri|ieri|oggi|domani|dopodomani",
         "ja": "一昨日|昨日|今日 本日|明日|明後日",
         "ko": "그저께|어제|오늘|내일|모레",
+        "nb": "i_forgårs|i_går|i_dag|i_morgen|i_overmorgen",
         "nl": "eergisteren|gisteren|vandaag|morgen|overmorgen",
         "pl": "przedwczoraj|wczoraj|dzisiaj dziś|jutro|pojutrze",
         "pt": "anteontem|ontem|hoje|amanhã|depois_de_amanhã",
@@ -238,6 +239,51 @@ _STRETCHES: dict[str, dict[str, str]] = {
         "year": "ano passado, no ano passado | este ano | próximo ano, ano que vem",
     },
 }
+_STRETCHES |= {
+    language: dict(zip(("week", "weekend", "month", "year"), phrases.split("; "), strict=True))
+    for language, phrases in {
+        "cs": "minulý týden, minulém týdnu | tento týden, tomto týdnu | příští týden, příštím týdnu; "
+              "minulý víkend | tento víkend | příští víkend; "
+              "minulý měsíc, minulém měsíci | tento měsíc, tomto měsíci | příští měsíc, příštím měsíci; "
+              "minulý rok, minulém roce, loni | letos, tento rok, tomto roce | příští rok, příštím roce",
+        "da": "sidste uge | denne uge, i denne uge | næste uge; sidste weekend | denne weekend | næste weekend; "
+              "sidste måned | denne måned | næste måned; sidste år | i år, dette år | næste år",
+        "fi": "viime viikolla, viime viikko | tällä viikolla | ensi viikolla; "
+              "viime viikonloppuna | tänä viikonloppuna | ensi viikonloppuna; "
+              "viime kuussa | tässä kuussa | ensi kuussa; viime vuonna | tänä vuonna | ensi vuonna",
+        "hu": "múlt héten, múlt hét | ezen a héten | jövő héten; múlt hétvégén | ezen a hétvégén | jövő hétvégén; "
+              "múlt hónapban | ebben a hónapban | jövő hónapban; tavaly, múlt évben | idén | jövőre, jövő évben",
+        "ja": "先週 | 今週 | 来週; 先週末 | 今週末 | 来週末; 先月 | 今月 | 来月; 去年, 昨年 | 今年 | 来年",
+        "ko": "지난주, 지난 주 | 이번주, 이번 주 | 다음주, 다음 주; "
+              "지난 주말, 지난주말 | 이번 주말, 이번주말 | 다음 주말, 다음주말; "
+              "지난달, 지난 달 | 이번달, 이번 달 | 다음달, 다음 달; 작년, 지난해 | 올해, 금년 | 내년",
+        "nb": "forrige uke, sist uke | denne uken, denne uka | neste uke; "
+              "forrige helg | denne helgen, denne helga | neste helg; "
+              "forrige måned | denne måneden | neste måned; i fjor | i år | neste år",
+        "pl": "zeszły tydzień, zeszłym tygodniu, ubiegłym tygodniu | ten tydzień, tym tygodniu | "
+              "przyszły tydzień, przyszłym tygodniu; zeszły weekend, ostatni weekend | ten weekend | przyszły weekend; "
+              "zeszły miesiąc, zeszłym miesiącu, ubiegłym miesiącu | ten miesiąc, tym miesiącu | "
+              "przyszły miesiąc, przyszłym miesiącu; "
+              "zeszły rok, zeszłym roku, ubiegłym roku | ten rok, tym roku | przyszły rok, przyszłym roku",
+        "ru": "прошлую неделю, прошлой неделе | эту неделю, этой неделе | следующую неделю, следующей неделе; "
+              "прошлые выходные, прошлых выходных | эти выходные, этих выходных | следующие выходные; "
+              "прошлый месяц, прошлом месяце | этот месяц, этом месяце | следующий месяц, следующем месяце; "
+              "прошлый год, прошлом году | этот год, этом году | следующий год, следующем году",
+        "sv": "förra veckan | den här veckan, denna vecka | nästa vecka; förra helgen | den här helgen | nästa helg; "
+              "förra månaden | den här månaden | nästa månad; förra året, i fjol | i år, det här året | nästa år",
+        "tr": "geçen hafta | bu hafta | gelecek hafta, önümüzdeki hafta; "
+              "geçen hafta sonu | bu hafta sonu | gelecek hafta sonu, önümüzdeki hafta sonu; "
+              "geçen ay | bu ay | gelecek ay, önümüzdeki ay; geçen yıl, geçen sene | bu yıl, bu sene | gelecek yıl",
+        "uk": "минулий тиждень, минулого тижня, минулому тижні | цей тиждень, цього тижня | "
+              "наступний тиждень, наступного тижня; "
+              "минулі вихідні, минулих вихідних | ці вихідні, цих вихідних | наступні вихідні; "
+              "минулий місяць, минулого місяця | цей місяць, цього місяця | наступний місяць, наступного місяця; "
+              "минулий рік, минулого року, торік | цей рік, цього року | наступний рік, наступного року",
+        "zh": "上周, 上週, 上星期 | 本周, 本週, 这周, 這週, 这星期 | 下周, 下週, 下星期; "
+              "上周末, 上週末 | 这周末, 這週末, 本周末 | 下周末, 下週末; "
+              "上个月, 上個月 | 这个月, 這個月, 本月 | 下个月, 下個月; 去年 | 今年 | 明年",
+    }.items()
+}  # fmt: skip
 STRETCHES = {
     language: {
         phrase: (step, unit)

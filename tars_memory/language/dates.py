@@ -30,9 +30,9 @@ from tars_memory.language.words import (
     WORD,
     fold,
     foreign_language,
+    is_unspaced,
     language,
     language_of,
-    unspaced_runs,
 )
 
 _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
@@ -369,24 +369,30 @@ def _locatives() -> frozenset[str]:
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """Matches a word; in scripts without blanks also a number with its sign (``3日``) or a word for a day."""
-    days = sorted((name for names in DAYS.values() for name in names if unspaced_runs(name)), key=len, reverse=True)
+    """Matches a word; in scripts without blanks also a number with its sign (``3日``) or a word for a day or
+    a week.
+    """
+    named = chain(*DAYS.values(), *STRETCHES.values())
+    days = sorted((name for name in named if is_unspaced(name[:1])), key=len, reverse=True)
     alone = rf"\d{{1,4}}[年月日号號년월일]|{'|'.join(days)}"
     return re.compile(rf"{alone}|(?:(?!{alone})[^\W_][{_MARKS}]*)+")
 
 
 @cache
-def _other_phrases() -> dict[str, list[tuple[list[str], int | tuple[int, str], str]]]:
+def _other_phrases(*, is_ascii: bool) -> dict[str, list[tuple[list[str], int | tuple[int, str], str]]]:
     """Return the phrases for days and stretches of days in other languages than English, by first word, longest first:
-    all words of the phrase, what it means (the offset of a day from today, or a step and a unit), the language.
+    all words of the phrase, what it means (the offset of a day from today, or a step and a unit), the language. With
+    ``is_ascii`` only those that a text in ASCII may contain, as most questions are.
     """
     found: dict[str, list[tuple[list[str], int | tuple[int, str], str]]] = {}
     for code in DAYS.keys() - {"en"}:
         names: dict[str, int | tuple[int, str]] = {**DAYS[code], **STRETCHES.get(code, {})}
         for name, meaning in names.items():
-            parts = WORD.findall(name)
+            if is_ascii and not name.isascii():
+                continue
+            parts = [name] if is_unspaced(name[0]) else WORD.findall(name)
             found.setdefault(parts[0], []).append((parts, meaning, code))
-            if len(parts) > 2 and not isinstance(meaning, int):  # without the article: semaine dernière
+            if len(parts) > 2 and not isinstance(meaning, int) and code in LANGUAGES:  # no article: semaine dernière
                 found.setdefault(parts[1], []).append((parts[1:], meaning, code))
     for phrases in found.values():
         phrases.sort(key=lambda phrase: -len(phrase[0]))
@@ -658,7 +664,7 @@ class _Scan:
         """Match ``gestern``, ``avant-hier``, ``昨日``, ``letzte Woche``; not words that mean the morning too, nor words
         that mean something else in the language of the rest of the text (``hier``).
         """
-        for parts, meaning, code in _other_phrases().get(self.words[i], ()):
+        for parts, meaning, code in _other_phrases(is_ascii=self.text.isascii()).get(self.words[i], ()):
             end = i + len(parts)
             if parts != self.words[i:end] or not all(gap in ("", "-", "'", "’") for gap in self.gaps[i : end - 1]):
                 continue

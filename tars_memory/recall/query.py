@@ -435,8 +435,9 @@ class _Parser:
         dated = languages.dates.dated(query.meaning, self.today)
         query.dates = [named for named, _ in dated]
         named = [word for _, words in dated for word in words]
-        pieces = (piece for word in named for group in runs_and_rest(word) for piece in group)  # 3日: 3 and 日
-        query.date_words = frozenset((*map(fold, named), *pieces, *tokens(" ".join(named))))  # नवंबर: two tokens
+        parts = (part for word in named for group in runs_and_rest(word) for part in group)  # 3日: 3 and 日
+        pairs = language.Divided(" ".join(named)).literals  # 지난주: 지난 and 난주
+        query.date_words = frozenset((*map(fold, named), *parts, *pairs, *tokens(" ".join(named))))  # नवंबर: two tokens
         query.names = language.names_like_function_words(query.text)
         query.runs = unspaced_runs(query.meaning)
         query.tokens = frozenset(tokens(query.meaning))

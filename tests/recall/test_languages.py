@@ -500,3 +500,11 @@ def test_of_a_question_about_a_day_words_that_no_note_contains_may_only_ask(tmp_
     assert asked.found(question)[:1] == ["- 09:12 tram 4"]
     assert asked.found("what did the zeppelin cost yesterday") == []
     asked.close()
+
+
+@pytest.mark.parametrize("question", ["지난주에 뭐 했지", "先週は何をした", "co robiłam w zeszłym tygodniu"])
+def test_a_question_about_last_week_finds_its_days(tmp_path, question):
+    notes = {f"2026-{day}.md": f"- 09:12 tram {day}\n" for day in ("10-12", "11-12", "11-19")}
+    asked = Recalled(tmp_path, notes | {"Tram.md": "- tram 9\n"}, embed=False)
+    assert asked.found(question)[:1] == ["- 09:12 tram 11-12"]
+    asked.close()
