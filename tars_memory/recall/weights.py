@@ -105,10 +105,6 @@ class Terms:
             *(f"{prefix}*" for prefix in self.prefixes),
         )
 
-    def count(self, text: str) -> dict[str, int]:
-        """Count the terms in a text; returns the terms that occur, by key."""
-        return self.count_lines((text,))[0]
-
     def count_lines(self, lines: Sequence[str]) -> list[dict[str, int]]:
         """Count the terms in each line; returns the terms that occur in it, by key."""
         folded, counts = self._count_stems(lines)
