@@ -22,6 +22,7 @@ import re
 import sys
 import threading
 import time
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tars_memory import disk, errors, vault
@@ -398,17 +399,13 @@ def _wrapped(text: str, stream: TextIO) -> str:
 
 def wrap_line(text: str, width: int) -> list[str]:
     """Wrap a line between words, the second and later lines indented; no word is broken."""
-    indent = len(text) - len(text.lstrip(" "))
-    lead, rest, wrapped = " " * indent, text[indent:], []
-    while len(lead) + len(rest) > width:
-        room = max(width - len(lead), 1)
-        at = rest.rfind(" ", 1, room + 1)
-        at = at if at > 0 else rest.find(" ", room)
-        if at < 0:
-            break
-        wrapped.append(lead + rest[:at])
-        lead, rest = " " * max(indent, 2), rest[at + 1 :]
-    return [*wrapped, lead + rest]
+    if len(text) <= width:
+        return [text]
+    rest = text.lstrip(" ")
+    lead = text[: len(text) - len(rest)]
+    return wrap(
+        rest, width, initial_indent=lead, subsequent_indent=lead or "  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _columns(stream: TextIO) -> int:
