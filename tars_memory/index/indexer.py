@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tars_memory import index, vault
-from tars_memory.errors import UnwritableError, VaultError, behind, counted
+from tars_memory.errors import UnwritableError, VaultError, behind, counted, shortened
 from tars_memory.index import database, intake
 from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, explained
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
@@ -621,5 +621,4 @@ def _size(path: Path) -> int:
 
 def _short(row: object) -> str:
     """Return a row as text of at most about 200 characters."""
-    text = "nothing" if row is None else repr(row)
-    return text if len(text) <= 200 else text[:200] + "…"
+    return shortened("nothing" if row is None else repr(row), 200)

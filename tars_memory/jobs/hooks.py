@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.errors import SettingsError, UsageError
+from tars_memory.errors import SettingsError, UsageError, shortened
 
 START, PROMPT, COMPACT, END = "start", "prompt", "compact", "end"
 TOOL, CORRECTION = "tool", "correction"
@@ -222,8 +222,7 @@ def _message_texts(record: object) -> list[str]:
 
 def cut(text: str, most: int) -> str:
     """Return a text as one line of at most ``most`` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return shortened(" ".join(text.split()), most)
 
 
 def _tool_input(value: object) -> str:

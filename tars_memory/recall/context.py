@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import index
-from tars_memory.errors import TarsError, UsageError, counted
+from tars_memory.errors import TarsError, UsageError, counted, shortened
 from tars_memory.recall import loaded, names, packing, query
 from tars_memory.recall.loaded import Loaded, Reading
 from tars_memory.recall.packing import NO_ROOM, Context, Packing, Portion, PromptBlock, tokens
@@ -857,5 +857,4 @@ def _decision_day(note: Loaded, unit: Portion) -> str:
 def _quoted(fact: Fact) -> str:
     """Return a fact, cut to :data:`QUOTED` characters, in quotation marks."""
     text = packing.shown(f"{fact.subject} {fact.predicate}: {fact.object}").strip().lstrip("\\")
-    text = text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
-    return f"“{text}”{f' (since {fact.since})' if fact.since else ''}"
+    return f"“{shortened(text, QUOTED)}”{f' (since {fact.since})' if fact.since else ''}"

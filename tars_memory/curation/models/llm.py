@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tars_memory.curation.models import provider
-from tars_memory.errors import ModelUnavailableError, UsageError, counted, installing
+from tars_memory.errors import ModelUnavailableError, UsageError, counted, installing, shortened
 from tars_memory.recall.packing import visible
 from tars_memory.vault.secrets import mask
 
@@ -380,8 +380,7 @@ class ProviderModel:
         for key in keys:
             if len(key) >= 8:
                 message = message.replace(key, "[masked]")
-        message = " ".join(visible(mask(message)).split())
-        return message if len(message) <= 300 else f"{message[:299]}…"
+        return shortened(" ".join(visible(mask(message)).split()), 300)
 
 
 def _over_limit(spent: str, setting: str) -> ModelUnavailableError:

@@ -22,6 +22,7 @@ from rich.style import Style
 from rich.text import Text
 
 from tars_memory.doors.cli.output import SEQUENCES, Output, clean, encoded, line, symbol
+from tars_memory.errors import shortened
 from tars_memory.recall.weights import Terms
 from tars_memory.settings import OFF, Settings
 from tars_memory.vault.markdown.lines import plain
@@ -506,8 +507,7 @@ def gantt(facts: Sequence[Fact], today: date) -> str:
 
 
 def _escaped(text: str, most: int = LONGEST_LABEL) -> str:
-    cut = text if len(text) <= most else text[: most - 1].rstrip() + "…"
-    return _UNSAFE.sub(lambda match: f"#{ord(match[0])};", cut) or "#32;"
+    return _UNSAFE.sub(lambda match: f"#{ord(match[0])};", shortened(text, most)) or "#32;"
 
 
 def show_timeline(out: Output, facts: Sequence[Fact], today: date) -> None:
