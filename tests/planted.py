@@ -63,7 +63,7 @@ def notes(chance: random.Random) -> dict[str, str]:
 
         old = f"## Log\n\n- 09:00 {said()}\n"
         inside = {
-            "Memory.md": f"# {said()}\n\n## Notes\n\n- {said()} {handle(scope)}\n- tea {w}\n- {said()} [[Plan {n}]]\n"
+            "Memory.md": f"# {said()}\n\n## Notes\n\n- {said()} {handle(scope)}\n- TODO {w}\n- {said()} [[Plan {n}]]\n"
             f"- {said()} #tag{w}\n"
             f"- kettle {w} twin\n- kettle {w} twin\n-\n- see [[Gone {w}]]\n- due 2025-01-02: {w}\n\n"
             f"## Decisions\n\n- 2026-11-01 10:00 the harbour wall is {w}\n\n### Part {w}\n\n- {said()}\n",

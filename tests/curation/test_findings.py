@@ -181,12 +181,20 @@ def test_two_values_of_a_predicate_that_has_one_at_a_time() -> None:
         ("-\n  - b\n", []),
         ("- ![[x.png]]\n", [("dead-link", 1)]),
         ("```\n-\n```\n", []),
+        ("- TODO\n", [("placeholder", 1)]),
+        ("- [ ] tbd…\n", [("placeholder", 1)]),
+        ("- **TODO**: \n- {{title}}\n- lives in::\n- ...\n", [("placeholder", n) for n in (1, 2, 3, 4)]),
+        ("- {{}}\n- {{ date }}\n- {{date:YYYY-MM-DD HH:mm}}\n", [("placeholder", n) for n in (1, 2, 3)]),
+        (
+            "- {{embed ((6543-aa))}}\n- {{query (task TODO)}}\n- {{video https://x.org}}\n- {{youtube: https://y.org}}\n",
+            [],
+        ),
         ("- {{[[2026-12-24]]}}\n", []),
-        ("- TODO\n- none\n- n/a\n- {{title}}\n- example.org is down\n", []),
+        ("- TODO: call Bo\n- none\n- nothing\n- n/a\n- example.org is down\n", []),
         ("- lives in:: Cork\n- Birthday:\n  - 3 May\n", []),
     ],
 )
-def test_empty_bullets(text: str, found: list[tuple[str, int]]) -> None:
+def test_empty_bullets_and_placeholders(text: str, found: list[tuple[str, int]]) -> None:
     assert kinds(text) == found
     assert all(each.fixable == (each.kind == "empty") for each in look(text))
 
@@ -333,9 +341,30 @@ def test_a_block_id_that_two_lines_bear() -> None:
 # --- daily lines
 
 
-def test_a_time_without_words() -> None:
-    assert kinds("## Log\n- 09:00 before\n- 10:00\n", "2026-11-20.md") == [("malformed", 3)]
-    assert kinds("## Log\n- 09:00 before\n- 2pm tea\n- 10:00 [extraced] tea\n", "2026-11-20.md") == []
+@pytest.mark.parametrize(
+    "line",
+    [
+        "25:10 tea", "10:75 tea", "10:15:30 tea", "2pm tea", "2:30 pm tea", "14h30 tea", "14.30 Uhr Tee", "14:30: tea",
+        "10:00 [Extracted] tea", "10:00 [extraced] tea", "10:00 [extracted] [promoted] tea",
+        "10:00 tea [extracted]", "10:00", "10:00 [extracted]tea ^d-1",
+    ],
+)  # fmt: skip
+def test_malformed_daily_lines(line: str) -> None:
+    found = look(f"## Log\n- 09:00 before\n- {line}\n", "2026-11-20.md")
+    assert [(each.kind, each.line, each.fixable) for each in found] == [("malformed", 3, False)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "10:00 tea", "9:30 tea", "10:00 [extracted] tea ^d-1", "10:00 [expired] tea", "tea", "9:30-10:30 tea with Bo",
+        "1.50 Euro for bread", "2 apples", "3:2 win", "10:00 [expected] tea", "10:00 tea \\[extracted]", "[ ] 2pm tea",
+        "10:00 the tag \\[extracted] is ours",
+    ],
+)  # fmt: skip
+def test_daily_lines_that_are_fine(line: str) -> None:
+    assert kinds(f"## Log\n- 09:00 before\n- {line}\n", "2026-11-20.md") == []
+    assert kinds("## Plan\n- 2pm tea\n- 25:10 against them\n", "2026-11-20.md") == []
 
 
 def test_a_daily_line_without_its_mark() -> None:

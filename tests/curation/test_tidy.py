@@ -108,17 +108,14 @@ def test_a_project_keeps_its_own(desk: Desk) -> None:
 
 
 def test_the_rest_waits_for_review_and_is_quiet_meanwhile(desk: Desk) -> None:
-    desk.put(
-        "Memory.md",
-        "## Notes\n- the wifi password is on the fridge\n- wifi password is on the fridge\n- valid until 2020-01-02\n",
-    )
+    desk.put("Memory.md", "## Notes\n- the wifi password is on the fridge\n- wifi password is on the fridge\n- TODO\n")
     before = desk.get("Memory.md")
     done = run(desk, apply=True)
     assert [each.outcome for each in done.applied] == ["proposed", "proposed"]
     assert desk.get("Memory.md") == before
     waiting = inbox.pending(Vault(desk.root))
     assert sorted((each["op"], each["target"], each["replaces"]) for each in waiting) == [
-        ("remove", "Memory.md", "- valid until 2020-01-02"),
+        ("remove", "Memory.md", "- TODO"),
         ("remove", "Memory.md", "- wifi password is on the fridge"),
     ]
     assert all(each["source"] == "tidy" and each["why"] for each in waiting)
@@ -144,7 +141,7 @@ def test_a_proposal_can_be_accepted_and_names_the_very_line(desk: Desk) -> None:
 
 @pytest.mark.parametrize("actor", ["cron", "agent", "script", "model"])
 def test_a_rule_takes_a_person(desk: Desk, actor: str) -> None:
-    desk.put("Procedural.md", "## Notes\n- be kind\n- be kind\n-\n- valid until 2020-01-02\n")
+    desk.put("Procedural.md", "## Notes\n- be kind\n- be kind\n-\n- TODO\n")
     desk.put("projects/a/Procedural.md", "- be kind\n- be kind\n")
     before = desk.files()
     done = run(desk, actor, apply=True)
@@ -157,7 +154,7 @@ def test_a_rule_takes_a_person(desk: Desk, actor: str) -> None:
     assert [each.kind for each in found(desk)] == ["empty"]
     desk.put(".tars/inbox/none", "")
     run(desk, "person", apply=True)
-    assert desk.get("Procedural.md") == "## Notes\n- be kind\n- be kind\n- valid until 2020-01-02\n"
+    assert desk.get("Procedural.md") == "## Notes\n- be kind\n- be kind\n- TODO\n"
 
 
 def test_a_person_tidies_rules(desk: Desk) -> None:
@@ -202,7 +199,7 @@ def test_what_has_no_change_to_offer_is_left(desk: Desk) -> None:
 
 
 def test_a_dry_run_tells_and_writes_nothing(desk: Desk) -> None:
-    desk.put("Memory.md", "- tea\n- tea\n- valid until 2020-01-02\n")
+    desk.put("Memory.md", "- tea\n- tea\n- TODO\n")
     before = desk.files()
     done = run(desk, apply=True, dry_run=True)
     assert [each.outcome for each in done.applied] == ["removed", "proposed"]

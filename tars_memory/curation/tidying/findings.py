@@ -1,4 +1,4 @@
-"""Finds problems in single lines: empty bullets, malformed daily lines, expired lines, dead links.
+"""Finds problems in single lines: empty bullets, placeholders, malformed daily lines, expired lines, dead links.
 
 A finder is a pure function of a note and of what is known about the vault around it. A new one is a function here (or,
 if it compares lines, in :mod:`tars_memory.curation.tidying.repeats`), its name in :data:`Kind`, and its place in a
@@ -17,6 +17,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -46,6 +47,7 @@ Kind = Literal[
     "contradiction",
     "merge",
     "empty",
+    "placeholder",
     "dead-link",
     "expired",
     "oversized",
@@ -227,6 +229,31 @@ def shown(text: str) -> str:
     return shortened(" ".join(text.split()), 80)
 
 
+PLACEHOLDERS = (
+    r"(?:todo|to ?do|tbd|tba|tbc|fixme|xxx+)[.:!?… ]*",
+    r"[.…?_–—-]{1,20}",
+    r"(?:lorem ipsum|placeholder|your text here|add (?:text|your \w+) here|write here|fill (?:this )?in)\b.{0,60}",
+    r"to be (?:done|decided|defined|written|filled in|added)[.… ]*",
+    # A template's own, never filled: a name, perhaps with a format. What has arguments is a macro of Logseq or Roam.
+    r"\{\{[ \t]*[\w.-]*(?::\S[^{}]{0,80})?[ \t]*\}\}|<%[^%]{0,200}%>",
+    r"[^:]{1,40}::",  # an inline field without a value
+)
+"""Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
+
+SIMILAR = 0.85
+"""Minimum similarity of a word in brackets to a state that is meant: ``extraced``, not ``expected``."""
+
+CLOCKS = (
+    (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is not a time of day"),
+    (r"\d{1,2}:\d\d:\d\d(?!\S)", "has seconds, and is read as text"),
+    (r"\d{1,2}(?::\d\d)?[ ]?[ap]\.?m\b\.?", "is read as text: write 14:30"),
+    (r"(?:[01]?\d|2[0-3])[h.][0-5]\d[ ]?(?:h|Uhr)(?!\S)", "is read as text: write 14:30"),
+    (r"(?:[01]?\d|2[0-3])h[0-5]\d(?!\S)", "is read as text: write 14:30"),
+    (r"(?:[01]?\d|2[0-3]):[0-5]\d[:,;](?=\s)", "is read as text: leave the sign after the time out"),
+)  # fmt: skip
+"""Patterns of a time at the start of a daily line that the grammar does not read as one, and what is wrong with it."""
+
+
 def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
     """Find bullets without words; except those of the daily template, to be filled in, and those of today."""
     if note.role == "session" or not _is_past(note, world):
@@ -241,6 +268,21 @@ def empty_bullets(note: TidyNote, world: World) -> Iterator[Finding]:
         where = f"under {title!r}" if title else "at the start of the note"
         sentence = f"an empty bullet {where}: remove it"
         yield note.at("empty", bullet.line, words.strip(), sentence, title, fixable=True)
+
+
+def placeholders(note: TidyNote, world: World) -> Iterator[Finding]:
+    """Find bullets that only say that something is to be written."""
+    if note.role == "session" or not _is_past(note, world):
+        return
+    for entry in note.entries:
+        words = entry.text[len(entries.task(entry.text)) :].strip()
+        plain = re.sub(r"[*~=`]+", "", words)
+        if entry.end_line > entry.line or not plain:
+            continue
+        if any(re.fullmatch(shape, plain, re.IGNORECASE) for shape in PLACEHOLDERS):
+            sentence = "it only says that something is to be written: write it, or remove it"
+            op = "" if note.role in ("daily", "facts") else "remove"
+            yield note.about("placeholder", entry, sentence, op=op)
 
 
 def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
@@ -260,14 +302,29 @@ def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find lines of a daily log that begin with a time and are not bullets of their own, and times without words."""
+    """Find lines of a daily log with a time or state that is not read as one, and times without words."""
     if note.role != "daily":
         return
+    heading = world.layout.log_heading.casefold()
+    for entry in note.entries:
+        if entry.depth or entries.task(entry.text):
+            continue
+        why = _state_problem(entry.text)
+        if not why and entry.section.casefold() == heading:
+            why = _time_problem(entry.text, timed=entry.time is not None)
+        if why:
+            yield note.about("malformed", entry, why)
     for bullet in note.document.bullets:
         words = note.document.text(bullet.line)
         if bullet.end_line == bullet.line and lines.is_time_alone(words):
             sentence = "a time without words: write what was then, or remove it"
             yield note.at("malformed", bullet.line, words.strip(), sentence, words.strip())
+
+
+def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
+    """Find lines of a daily log that begin with a time and are not bullets of their own."""
+    if note.role != "daily":
+        return
     heading = world.layout.log_heading.casefold()
     for block in note.document.blocks:
         if block.kind not in ("paragraph", "item"):
@@ -286,6 +343,35 @@ def malformed(note: TidyNote, world: World) -> Iterator[Finding]:
 def _is_past(note: TidyNote, world: World) -> bool:
     """Whether a note is not the daily note of today or of a later day."""
     return note.day is None or note.day < world.today
+
+
+def _state_problem(text: str) -> str:
+    """Return why a tag in square brackets is not read as a state; empty if it is, or is not meant as one."""
+    glued = re.match(r"\[(" + "|".join(entries.STATES) + r")\](?=\w)", text)
+    if glued:
+        return f"{glued[0]} is read as text: put a blank behind it"
+    found = re.match(r"\[([A-Za-z]+)\](?=[ \t]|$)", text)
+    if found:
+        word = found[1]
+        if word in entries.STATES:
+            return f"it has two states: leave one of them, [{word}] is read as text"
+        meant = get_close_matches(word.casefold(), entries.STATES, n=1, cutoff=SIMILAR)
+        if meant:
+            return f"[{word}] is read as text: write [{meant[0]}]"
+    found = re.search(r"(?<=\s)(?<!\\)\[(" + "|".join(entries.STATES) + r")\]$", text)
+    return f"{found[0]} counts only before the words: put it behind the time" if found else ""
+
+
+def _time_problem(text: str, *, timed: bool) -> str:
+    """Return why the start of a line is not read as the time that is meant; empty if there is no problem."""
+    if timed:
+        half = re.match(r"[ap]\.?m\b", text, re.IGNORECASE)
+        return f"{half[0]!r} is read as text, and the time as one before noon: write 14:30" if half else ""
+    for shape, why in CLOCKS:
+        found = re.match(shape, text)
+        if found:
+            return f"{shown(found[0])!r} {why}"
+    return ""
 
 
 ANNOUNCED = "ends", "announced", r"(?<!\w){}"

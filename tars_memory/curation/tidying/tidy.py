@@ -39,8 +39,10 @@ OTHERS: tuple[Finder, ...] = (
     repeats.opposites,
     repeats.repeated_headings,
     repeats.repeated_ids,
+    findings.placeholders,
     findings.oversized,
     findings.malformed,
+    findings.without_mark,
     findings.dead_links,
     findings.expired,
 )
