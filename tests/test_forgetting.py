@@ -76,6 +76,16 @@ def test_where_the_index_is_damaged_no_vector_of_the_words_stays(opened: Open, t
     assert holding(tmp_path, "zebra") == []
 
 
+def test_the_copies_that_a_sync_made_of_a_note_are_named(opened: Open, tmp_path: Path) -> None:
+    with opened() as memory:
+        memory.remember("the gate opens with zebra-41")
+        copy = tmp_path / "vault/Memory (conflict).md"
+        copy.write_bytes((tmp_path / "vault/Memory.md").read_bytes())
+        notices = memory.forget("zebra-41", everywhere=True).notices
+    assert "the same words are in Memory (conflict).md" in notices
+    assert holding(tmp_path, "zebra") == [copy]
+
+
 def test_what_was_forgotten_before_can_still_be_purged(opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
         ref = memory.remember("the gate opens with zebra-41").ref

@@ -777,7 +777,9 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = (), stay
     workspace.close()
     notes = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
     told = {path for path in notes if path in staying or not workspace.vault.layout.is_ours(path)}
-    remaining = [f"the same words are in {path}" for path in sorted({*notes} - told)]
+    copies = workspace.vault.skipped_paths.get("conflict copy", ())  # of a sync: neither searched nor edited
+    holding = {*notes} - told | {path for path in copies if _holds(workspace.root / path, texts)}
+    remaining = [f"the same words are in {path}" for path in sorted(holding)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (notes and path.name.startswith("index"))]
     home = workspace.settings.places.state
     ours += [path for name in ("crash-*", "kept/*", "spool/*") for path in sorted(home.glob(name))]
