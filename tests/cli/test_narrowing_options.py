@@ -71,6 +71,11 @@ def test_the_end_comes_with_the_users_own_day(program: Callable[..., tuple[int, 
     assert program(*search, now=instant, TZ="Europe/London")[0] == 0
 
 
+def test_a_zone_a_day_off_is_refused_with_a_sentence(program: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, err = program("log", "tea", TZ="XYZ-25")
+    assert (code, out) == (2, "") and "TZ='XYZ-25' is not a time zone" in err
+
+
 def test_narrowed_in_a_pipe(program: Callable[..., tuple[int, str, str]]) -> None:
     tea = ("search", "--mode", "lexical", "tea")
     assert program(*tea, "--about", "anna")[1] == "Memory.md:3:- Anna drinks tea #food/tea\n"

@@ -117,8 +117,13 @@ class Call:
         """Check the values of the shared options and their variables, before any work.
 
         Raises:
-            UsageError: the instant can't be parsed, or the actor is unknown.
+            UsageError: the instant can't be parsed, the actor is unknown, or ``TZ`` is a day or more off.
         """
+        try:
+            datetime.now().astimezone()
+        except ValueError:
+            hint = "set one such as Europe/Berlin; without TZ it is the machine's"
+            raise UsageError(f"TZ={self.env.get('TZ')!r} is not a time zone", hint) from None
         if self._now_text is not None:
             self.now = instant(self._now_text, "--now")
         elif text := self.env.get("TARS_NOW"):
