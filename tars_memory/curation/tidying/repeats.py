@@ -60,49 +60,32 @@ def duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
                     yield _duplicate(note, entry, stays, world)
 
 
-def duplicates_elsewhere(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find bullets with the same words under another heading of the note, for a person to decide."""
-    if note.role not in ("memory", "rules"):
-        return
-    first: dict[str, Entry] = {}
-    general = {"", world.layout.notes_section.casefold()}
-    for entry in note.entries:
-        if entry.depth:
-            continue
-        other = first.setdefault(entry.text, entry)
-        if note.place(other.line) == note.place(entry.line):
-            continue
-        titles = {other.section.casefold(), entry.section.casefold()}
-        if len(entry.text.split()) < STANDING and not titles & general:
-            continue
-        gone, stays = sorted((other, entry), key=lambda entry: _rank(entry, world), reverse=True)
-        where = f"line {stays.line}, under {stays.section!r}," if stays.section else f"line {stays.line}"
-        op = "remove" if not _why_kept(gone, world) else ""
-        sentence, key = f"{where} says the same: keep one", f"elsewhere\0{gone.raw.strip()}"
-        yield note.about("duplicate", gone, sentence, key, op=op, conflicts=(world.related(stays),))
-
-
 def near_duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find bullets that say the same in other words or in another order."""
+    """Find bullets that say the same: in other words or in another order, or exactly under another heading."""
     entries = _short(note)
     parsed = [statements.read(entry.text) for entry in entries]
     gone: set[Entry] = set()
+    general = {"", world.layout.notes_section.casefold()}
     for first, second in _pairs([statement.content for statement in parsed]):
         old, new = entries[first], entries[second]
-        if old.text == new.text or old in gone or new in gone:
+        equal, together = old.text == new.text, note.place(old.line) == note.place(new.line)
+        if (equal and together) or old in gone or new in gone:
             continue
-        together = note.place(old.line) == note.place(new.line)
-        if not together and min(len(old.text.split()), len(new.text.split())) < STANDING:
+        apart = not together and not (equal and {old.section.casefold(), new.section.casefold()} & general)
+        if apart and min(len(old.text.split()), len(new.text.split())) < STANDING:
             continue
-        if len(set(parsed[first].content)) < TELLING:
+        if not equal and len(set(parsed[first].content)) < TELLING:
             continue
         if statements.compare(parsed[first], parsed[second]) in ("same", "near"):
             worse, better = sorted((old, new), key=lambda entry: _rank(entry, world), reverse=True)
             gone.add(worse)
-            sentence = f"line {better.line} says the same in other words: keep the better one"
+            how = "" if equal else " in other words"
+            sentence = f"line {better.line} says the same{how}: keep one"
             op = "" if _why_kept(worse, world) else "remove"
             key, conflicts = f"{worse.raw.strip()}\0{better.text}", (world.related(better),)
-            yield note.about("near-duplicate", worse, sentence, key, op=op, conflicts=conflicts)
+            yield note.about(
+                "duplicate" if equal else "near-duplicate", worse, sentence, key, op=op, conflicts=conflicts
+            )
 
 
 def repeated_headings(note: TidyNote, world: World) -> Iterator[Finding]:

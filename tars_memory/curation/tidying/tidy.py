@@ -34,7 +34,6 @@ FIXABLE: tuple[Finder, ...] = (repeats.duplicates, findings.empty_bullets)
 """Finders of what ``--apply`` may fix: their findings that say they are ``fixable``."""
 
 OTHERS: tuple[Finder, ...] = (
-    repeats.duplicates_elsewhere,
     repeats.near_duplicates,
     repeats.opposites,
     repeats.repeated_headings,
