@@ -9,7 +9,7 @@ The heading for a new line is the first of these: a section that is named for on
 the tag; the section whose lines share its rarest words; a heading that is named for the line's kind (decisions, health,
 preferences, people, about me, work), which is created in a note without headings of its own, unless the layout has no
 section for notes either; else the section for notes.
-Feedback becomes a rule in the person's own words, phrased as something to do.
+Feedback becomes a rule in the person's own words.
 """
 
 from __future__ import annotations
@@ -667,11 +667,6 @@ def _listed(name: str) -> frozenset[str]:
 _POLITE = "polite", r"^(?:{}[,:]?\s+)+"
 _FACTUAL = "denies", r"^{}[,:;.!]+\s+(?:(?:actually|it's actually),?\s+)?"
 _LEADING, _TRAILING = ("leading_asides", r"^{},?\s+(?=\w)"), ("trailing_asides", r",?\s+{}(?=[.!]?$)")
-_NOT = re.compile(r"^(?:you )?(?:shouldn't|should not|mustn't|must not)\s+", re.IGNORECASE)
-_KEPT = re.compile(r"^(?:i (?:really )?(?:liked?|loved?) (?:that|how|it when) |good:|great:|nice:)\s*", re.IGNORECASE)
-_LET_US = re.compile(
-    r"^let['’]?s (?=(?:go|use|take|keep|stick|do|move|start|call|make|stay|try|meet|have)\b)", re.IGNORECASE
-)
 
 
 class NewLine(NamedTuple):
@@ -693,7 +688,6 @@ def line_of_fact(said: str) -> NewLine:
     always or never to do, is a rule.
     """
     words = _trimmed(_pattern(*_TRAILING).sub("", _pattern(*_LEADING).sub("", said)))
-    words = _LET_US.sub("We ", words)
     first = re.match(r"[^\W\d_]+", words)
     if first and first[0] in _listed("starters"):
         words = _capitalised(words)
@@ -716,20 +710,13 @@ def line_of_feedback(said: str, *, praise: bool) -> NewLine:
     """
     words = _trimmed(said)
     plain = _pattern(*_POLITE).sub("", words) or words
-    forbids = _NOT.match(plain)
-    if forbids:
-        return NewLine(_capitalised("Do not " + plain[forbids.end() :]))
     corrected = _pattern(*_FACTUAL).sub("", plain)
     if corrected != plain and not praise and not _imperative(corrected):
         return NewLine(_capitalised(corrected), factual=True)
     plain = corrected
     if _imperative(plain) or (not praise and _pattern("ought", r"\b{}\b").search(plain)):
         return NewLine(_capitalised(plain))
-    if re.match(r"(?:much |far |way )?too\s", plain, re.IGNORECASE) and not praise:
-        return NewLine("Not " + plain[:1].lower() + plain[1:])
-    if praise:
-        return NewLine(f"Keep doing this: {_KEPT.sub('', plain) or plain}")
-    return NewLine(f"Correction: {plain}")  # in a language without a list nobody knows whether it forbids
+    return NewLine(f"{'Keep doing this' if praise else 'Correction'}: {plain}")
 
 
 def _evidence(feedback: WaitingLine) -> str:

@@ -185,7 +185,7 @@ def test_the_window_counts_from_the_last_time_it_was_said(tmp_path: Path, days: 
         ("use metric units", "Use metric units", "Procedural.md"),
         ("please answer in German.", "Answer in German", "Procedural.md"),
         ("you should ask before deleting files", "Ask before deleting files", "Procedural.md"),
-        ("you shouldn't delete files", "Do not delete files", "Procedural.md"),
+        ("you shouldn't delete files", "You shouldn't delete files", "Procedural.md"),
         ("don't use tabs", "Don't use tabs", "Procedural.md"),
         ("never push to main", "Never push to main", "Procedural.md"),
         ("the distance was in miles", "Correction: the distance was in miles", "Procedural.md"),
@@ -193,7 +193,7 @@ def test_the_window_counts_from_the_last_time_it_was_said(tmp_path: Path, days: 
         ("No, Anna lives in Galway", "Anna lives in Galway", "Memory.md"),
         ("no, use kilometres", "Use kilometres", "Procedural.md"),
         ("answers should be short", "Answers should be short", "Procedural.md"),
-        ("too long, three sentences are enough", "Not too long, three sentences are enough", "Procedural.md"),
+        ("too long, three sentences are enough", "Correction: too long, three sentences are enough", "Procedural.md"),
     ],
 )
 def test_corrections_become_rules_in_the_persons_words(tmp_path: Path, said: str, rule: str, target: str) -> None:
@@ -216,7 +216,7 @@ def test_corrections_become_rules_in_the_persons_words(tmp_path: Path, said: str
         ("Ne me dis plus jamais bonjour", "Ne me dis plus jamais bonjour", "Procedural.md", "Notes"),
         ("Je ne bois jamais de café", "Je ne bois jamais de café", "Memory.md", "Notes"),
         ("Always loved the sea", "Always loved the sea", "Memory.md", "Notes"),
-        ("let's go with SQLite", "We go with SQLite", "Memory.md", "Decisions"),
+        ("let's go with SQLite", "let's go with SQLite", "Memory.md", "Decisions"),
         ("I prefer window seats, by the way.", "I prefer window seats", "Memory.md", "Preferences"),
         ("I'm allergic to peanuts", "I'm allergic to peanuts", "Memory.md", "Health"),
         ("I live in Cork and I work as a nurse", "I live in Cork and I work as a nurse", "Memory.md", "About me"),
