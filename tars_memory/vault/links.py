@@ -14,7 +14,6 @@ from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.vault import Vault, key_of
 
-_BLOCK = r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$"
 _CODE_BLOCKS = ("fence", "code", "html", "comment", "math")
 """Kinds of blocks in which a link, or a caret at the end of a line, is text."""
 _MAX_LINE_LENGTH = 10_000
@@ -186,9 +185,8 @@ def block_ids(document: markdown.document.Document) -> dict[str, int]:
         if block.kind in _CODE_BLOCKS:
             continue
         for number in range(block.start_line, block.end_line + 1):
-            match = re.search(_BLOCK, document.text(number))
-            if match:
-                found.setdefault(match[1].casefold(), number)
+            if name := grammar.block_id_of(document.text(number)):
+                found.setdefault(name.casefold(), number)
     return found
 
 

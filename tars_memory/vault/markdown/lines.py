@@ -52,11 +52,6 @@ _BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
 _BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*(?:{MARK}[ \t]+|(?={entries.CANDIDATE}))(?P<words>[^\r\n]+)")
 _LIST_MARK = re.compile(rf"[ \t]*(?:{MARK}|\d{{1,9}}[.)])[ \t]+")
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
-_DISMISSED = re.compile(
-    rf"[ \t]*{MARK}[ \t]+"
-    rf"(?:(?:(?:\d{{4}}-\d\d-\d\d )?\d{{1,2}}:\d\d[ \t]+{entries.CHANNEL}?)?"
-    rf"\[(rejected|expired)\](?!\S)|{_KEPT_WORDS})"
-)
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t])\^([A-Za-z0-9-]+)[ \t]*$")
@@ -387,10 +382,14 @@ def mark_before_time(line: str) -> str | None:
 
 def dismissed_state(line: str) -> str | None:
     """Return the state of a rejected or expired candidate, '' for a line that keeps replaced words, None for others."""
-    if (loose := _LOOSE.match(line) if "[" in line else None) is not None:
-        return loose[2] if loose[2] in (REJECTED, EXPIRED) else None
-    found = _DISMISSED.match(line)
-    return (found[1] or "") if found else None
+    if found := _state(line):
+        return state if (state := found[found.lastindex or 0]) in (REJECTED, EXPIRED) else None
+    return "" if "d:: " in line and _REPLACED.match(line) else None
+
+
+def _state(line: str) -> re.Match[str] | None:
+    """Match a candidate up to its words; the last group is its state."""
+    return (_STATE.match(line) or _LOOSE.match(line)) if "[" in line else None
 
 
 def is_unmarked_candidate(line: str) -> bool:
@@ -416,8 +415,7 @@ def is_speaker_line(text: str) -> bool:
 
 def rejected_words(line: str) -> str:
     """Return the words of a rejected candidate; '' for any other line."""
-    state = _STATE.match(line) or _LOOSE.match(line) if "[rejected]" in line else None
-    return unlinked(line[state.end() :]) if state and state[state.lastindex or 0] == REJECTED else ""
+    return unlinked(line[found.end() :]) if (found := _state(line)) and found[found.lastindex or 0] == REJECTED else ""
 
 
 def replaced_words(line: str) -> str:
