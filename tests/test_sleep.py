@@ -124,14 +124,14 @@ def test_a_diary_from_before_stays_until_the_person_moves_it(place: Path) -> Non
     with opened(place, START) as memory:
         told = {step.name: step.told for step in nights.sleep(memory).steps}
         assert told["archive"] == (
-            "101 daily notes are older than 90 days, more than 100, so they stay: "
+            "32 daily notes are older than 90 days, more than 31, so they stay: "
             "tars-memory tidy --archive --apply moves them"
         )
         assert {*days} <= {*files(place)}
         (place / "vault" / days[0]).unlink()
         assert len(memory.archive().plan) == len(days) - 1
         told = {step.name: step.told for step in nights.sleep(memory).steps}
-    assert told["archive"] == "100 daily notes moved to the archive" and not {*days} & {*files(place)}
+    assert told["archive"] == "31 daily notes moved to the archive" and not {*days} & {*files(place)}
 
 
 def test_a_night_does_its_work_once_and_the_second_run_nothing(place: Path) -> None:

@@ -57,9 +57,9 @@ IN_A_ROW = 3
 """Number of sources that fail one after the other before the step ends, for then the fault is not theirs. They come
 last in the next night."""
 
-MOST_ARCHIVED = 100
-"""Maximum number of daily notes that a night moves to the archive. More are a diary from before this program, and the
-person decides whether it moves; a person who was away for a season has fewer."""
+MOST_ARCHIVED = 31
+"""Maximum number of daily notes that a night moves to the archive: a month of them, since a night adds one. More are a
+diary from before this program, or a season without nights, and the person decides whether they move."""
 
 MOST_TOLD = 10
 """Maximum number of failures that a step reports in full; the others are only counted."""
