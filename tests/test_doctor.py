@@ -126,10 +126,16 @@ def test_a_conflict_copy_is_shown_with_what_only_it_says(open_memory: Callable[[
     assert copy.exists()
 
 
-def test_a_numbered_note_is_no_copy(open_memory: Callable[[], Memory]) -> None:
-    for name in ("Pot", "Pot 2"):
-        (root(open_memory) / f"{name}.md").write_text("# Pot\n\none\ntwo\nthree\nfour\n")
-    assert findings(open_memory, "conflict copy") == []
+def test_a_numbered_note_that_says_nearly_the_same_may_be_a_copy(open_memory: Callable[[], Memory]) -> None:
+    folder = root(open_memory)
+    text = "# Pot\n\none\ntwo\nthree\nfour\n"
+    (folder / "Pot.md").write_text(text)
+    (folder / "Pot 2.md").write_text(text + "- five\n")
+    (folder / "Pot 3.md").write_text("# Pot\n\nsomething else\nand more\nof it\n")
+    (folder / "Lone 2.md").write_text(text)
+    (found,) = findings(open_memory, "conflict copy", fix=True)
+    assert (found["path"], found["fixed"]) == ("Pot 2.md", False)
+    assert "Pot.md" in found["message"]
 
 
 def test_what_is_not_searched_is_named_with_what_to_do(open_memory: Callable[[], Memory]) -> None:
@@ -151,6 +157,25 @@ def test_a_note_in_an_encoding_of_one_byte_a_letter_names_no_language(open_memor
         "in the vault's folder, with the encoding it has (latin1, cp1250, cp1251, …): "
         "iconv -f latin1 -t utf-8 Stare.md > Stare.md.new && mv Stare.md.new Stare.md"
     )
+
+
+def test_a_note_that_is_called_so_is_no_copy(open_memory: Callable[[], Memory]) -> None:
+    folder = root(open_memory)
+    theme = "---\ntags: theme\n---\n# {}\n\nDeveloped by somebody\n\n## Screenshots\n\nnone\n\nin the settings\n"
+    for name in ("Things", "Things 2", "Things 3", "Minimal", "Blue", "Sea"):
+        (folder / f"{name}.md").write_text(theme.format(name))
+    unnamed = theme.replace("# {}\n", "")
+    for name in ("Shore", "Shore 2"):
+        (folder / f"{name}.md").write_text(unnamed)  # nothing but its template
+    (folder / "Chapter.md").write_text("# Chapter\n\nto do\nto read\nto write\nto end\n")
+    (folder / "Chapter 2.md").write_text("# Chapter 2\n\nto do\nto read\nto write\nto end\n")
+    for hidden in (".obsidian/themes/Things 3", ".obsidian/plugins/Tasks 2", ".trash"):
+        (folder / hidden).mkdir(parents=True)
+        for name in ("README.md", "README 2.md"):
+            (folder / hidden / name).write_text(theme)
+    assert findings(open_memory, "conflict copy") == []
+    (folder / "Chapter 3.md").write_text("# Chapter\n\nto do\nto read\nto write\nto the end\n")
+    assert [each["path"] for each in findings(open_memory, "conflict copy")] == ["Chapter 3.md"]
 
 
 def test_what_can_not_be_written_can_be_made_writable_as_told(

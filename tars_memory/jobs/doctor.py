@@ -13,7 +13,7 @@ import re
 import shlex
 import shutil
 import stat
-from collections import deque
+from collections import Counter, deque
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,8 +48,13 @@ UNSEEN = "not looked at"
 """The kind of a finding about an error that kept a check from running."""
 SHOWN = 3
 """Maximum number of lines of a conflict copy that are shown."""
+TEMPLATE = 3
+"""Number of notes with the same line from which on it counts as a template's."""
 NAMED = 10
 """Maximum number of unsearched files that are named per reason."""
+TWIN_LINES, TWIN_OWN = 3, 0.5
+"""A numbered note counts as a copy if it has at least this many lines, and if at most this share of them is its own:
+two notes made from one template share headings, but hardly their text."""
 
 
 class Diagnosis(NamedTuple):
@@ -348,13 +353,25 @@ def _sync(workspace: Workspace) -> Iterator[Diagnosis]:
     if why:
         yield Diagnosis("git", f"{ATTRIBUTES} lets git merge the notes by entry, but {why}", hint, ATTRIBUTES)
     paths = workspace.vault.paths()
-    skipped = workspace.vault.skipped_paths
+    existing, skipped = set(paths), workspace.vault.skipped_paths
     for path in sorted(skipped.get(vault.vault.AWAY, ())):
         folder, slash, name = path.removesuffix(vault.folder.PLACEHOLDER_SUFFIX).rpartition("/")
         shown = folder + slash + name[1:]
         yield Diagnosis("not downloaded", vault.vault.NOT_DOWNLOADED.format(shown), vault.vault.DOWNLOAD, shown)
     for path in sorted(skipped.get(vault.vault.CONFLICT_COPY, ())):
         yield _conflict_copy(workspace, path)
+    numbered_notes = {
+        path: original
+        for path in paths
+        if (original := vault.vault.original_of_numbered(path)) in existing
+        and not workspace.vault.layout.is_session(path)
+    }
+    others = [path for path in paths if path not in numbered_notes]
+    read = workspace.vault.readable(others if numbered_notes else ())
+    counts = Counter(line for _, data in read for line in vault.vault.lines_only_in_copy(b"", data))
+    common = {line for line, count in counts.items() if count >= TEMPLATE}  # as from a template: no sign of a copy
+    for path, original in numbered_notes.items():
+        yield from _numbered_copy(workspace, path, original, common)
     yield from _unreadable(workspace, paths)
 
 
@@ -408,6 +425,36 @@ def _quoted(path: str) -> str:
     """Return a path as a word for a shell, on one line."""
     shown = vault.suspicion.shell_path(path)
     return shown if shown != path else shlex.quote(path)
+
+
+def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:
+    """Report a note that is named as iCloud names conflict copies, if most of its lines are in the note without number.
+
+    If lines of its own contain its name with the number (Chapter 2, a theme called Things 3), a person gave it that
+    name, for a copy has the words of its original.
+
+    Args:
+        workspace: of the vault.
+        path: of the note with the number.
+        original: path of the note without it.
+        common: lines to ignore.
+    """
+    try:
+        copy, other = workspace.vault.read(path), workspace.vault.read(original)
+    except (TarsError, OSError):
+        return
+    name = path.rpartition("/")[2].removesuffix(".md").casefold()
+    own = [line for line in vault.vault.lines_only_in_copy(other, copy) if line not in common]
+    if any(name in line.decode("utf-8", "replace").casefold() for line in own):
+        return
+    lines = sum(line not in common for line in vault.vault.lines_only_in_copy(b"", copy))
+    if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
+        yield Diagnosis(
+            "conflict copy",
+            f"{path} says nearly the same as {original}: iCloud names copies like that. It is searched like any note",
+            f"copy what is true from it into {original}, then remove it; or give it a name of its own",
+            path,
+        )
 
 
 def _conflict_copy(workspace: Workspace, path: str) -> Diagnosis:

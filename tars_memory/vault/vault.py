@@ -630,6 +630,7 @@ _COPY = (
 )
 """Pattern of conflict copies' names. It is compiled when first needed: most vaults have none, but all would pay."""
 _HINTS = ("conflict", "konflikt", "conflit", "конфликт", "競合", "冲突", "衝突", "충돌")
+_NUMBERED = r" [2-9](?=\.md$)"
 
 MAX_NAME_BYTES = 200
 """Maximum bytes of a name: with ``.md`` and a number that a sync program adds, it must fit into a file system's 255."""
@@ -650,6 +651,15 @@ def is_conflict_copy(name: str) -> bool:
     """Whether a file's name is that of a conflict copy, which the sweep skips."""
     low = name.lower()
     return any(hint in low for hint in _HINTS) and re.search(_COPY, name) is not None
+
+
+def original_of_numbered(path: str) -> str | None:
+    """Return the path of the original of a numbered copy (``Tea 2.md``: iCloud, Finder); None if there is no number.
+
+    The name proves little: people number notes, too.
+    """
+    original = re.sub(_NUMBERED, "", path)
+    return original if original != path else None
 
 
 def original_of(path: str) -> str:

@@ -94,7 +94,8 @@ def place(base: Path) -> tuple[Path, dict[str, str]]:
 def shot(where: tuple[Path, dict[str, str]], name: str, size: tuple[int, int], **more: str) -> str:
     """What one command shows, with its colours (SGR) and without its links.
 
-    What differs from one machine or run to another (names of writes, the time of the last look) is made the same.
+    What differs from one machine or run to another (names of writes, the time of the last look, the vault's state
+    folder) is made the same.
     """
     root, env = where
     code, seen = on_a_terminal(program(*COMMANDS[name]), {**env, **more}, root, size=size)
@@ -102,6 +103,7 @@ def shot(where: tuple[Path, dict[str, str]], name: str, size: tuple[int, int], *
     text = "\n".join(rows(seen))
     text = re.sub(r"\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)", "", text)
     text = re.sub(r"(up to date) \([0-9: -]+\)", r"\1 (2026-11-21 14:30)", text)
+    text = re.sub(r"(/vaults/)[0-9a-f]{16}", r"\g<1>9f2c61d07b84e35a", text)
     return TXN.sub(lambda found: TXNS.setdefault(found[0], f"1m2x7{len(TXNS)}"), text) if name == "history" else text
 
 
