@@ -113,13 +113,14 @@ class Candidate:
         date_worth: what that counts for, 0 to 1: days without a year count more in the latest year that has one of
             them, and a long stretch less.
         name_share: how much of the query names it, 0 to 1, not counting words that no note contains.
+        query_share: the same, counting all words of the query.
         name_is_query: whether the query is a name of its note, or the day of its daily note.
         name_in_query: whether the query contains a name of its note, or the subject of its facts.
         counts: by term the number of occurrences in it, its headings and the names of its note.
         decided: by index of a line the state of the candidate that it repeats (:mod:`tars_memory.recall.decided`).
     """
 
-    words = note_words = name_meaning = date = date_worth = name_share = 0.0
+    words = note_words = name_meaning = date = date_worth = name_share = query_share = 0.0
     name_in_query = name_is_query = False
     meaning: float | None = None
 
@@ -243,7 +244,7 @@ def gather(
     visible = (chunk.row for chunk in chunks if chunk.row.note_id not in hidden)
     by_name = name_shares(reader, visible, subjects, terms, idfs, total)
     for chunk in chunks:
-        chunk.name_share, subject = by_name.get(chunk.row.id, (0.0, ""))
+        chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
         chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
     known = by_words or any(held.values())
     strange = vector.strange if vector is not None else 0.0
@@ -866,7 +867,7 @@ def name_shares(
     terms: Terms,
     idfs: Mapping[str, float],
     total: int,
-) -> dict[int, tuple[float, str]]:
+) -> dict[int, tuple[float, float, str]]:
     """Return how much of the query names each chunk, by a name of its note or the subject of its facts.
 
     That is the share of the query's idf that the name covers, times the share of the name's idf that the query covers.
@@ -881,8 +882,8 @@ def name_shares(
         total: number of chunks in the index.
 
     Returns:
-        By chunk the share of those words of the query that some note contains (the others don't tell notes apart), and
-        the subject of its facts or ''.
+        By chunk the share of those words of the query that some note contains (the others don't tell notes apart), the
+        share of all its words, and the subject of its facts or ''.
     """
     pairs = (literal for literal in terms.literals if len(literal) < 3 or not is_run(literal))
     asked = {term: idfs[term] for term in (*terms.stems, *pairs) if len(term) > 1 and term in idfs}
@@ -916,14 +917,15 @@ def name_shares(
     held = reader.frequencies(rest)
     unheld, covering = idf(max(total, 1), 0), frozenset().union(*(parts_of[name_key] for name_key in named))
     known = sum(value for term, value in asked.items() if value < unheld or term in covering)
-    found: dict[int, tuple[float, str]] = {}
+    found: dict[int, tuple[float, float, str]] = {}
     for name_key, named_chunks in named.items():
         if name_key in shared:
             continue
         parts = parts_of[name_key]
         covered = math.fsum(asked[part] for part in parts if part in asked)  # a set has no order, nor has this sum
         whole = covered + math.fsum(idf(max(total, 1), min(held[part], total)) for part in parts if part in held)
-        share = min(1.0, covered / known) * covered / whole if whole else 0.0
+        of_name = covered / whole if whole else 0.0
+        share = min(1.0, covered / known) * of_name, covered / sum(asked.values()) * of_name
         for chunk in named_chunks:
-            found[chunk] = max(found.get(chunk, (0.0, "")), (share, subjects.get(chunk, "")))
+            found[chunk] = max(found.get(chunk, (0.0, 0.0, "")), (*share, subjects.get(chunk, "")))
     return found

@@ -476,7 +476,7 @@ def _names_note(chunk: Candidate) -> bool:
     """Whether the query asks for the note, or the subject of its facts, by name: then the chunk is an answer, however
     far it is in meaning.
     """
-    return chunk.name_in_query and chunk.name_share >= NAME_ASKED and not all(map(is_insignificant, chunk.counts))
+    return chunk.name_in_query and chunk.query_share >= NAME_ASKED and not all(map(is_insignificant, chunk.counts))
 
 
 def least_nearness(pool: Pool, holds: Container[int]) -> float:

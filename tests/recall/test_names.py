@@ -351,6 +351,16 @@ def test_a_question_that_names_a_note_is_answered_by_it_however_far_a_model_find
     vault.close()
 
 
+def test_a_name_among_many_words_that_no_note_contains_makes_no_answer(tmp_path):
+    notes = {f"{name}.md": "- likes green tea\n" for name in ("Anna", "Tom", "Mira", "Kenji")}
+    notes |= {f"2026-10-{day:02}.md": f"- called about invoice {day}\n" for day in range(1, 29)}
+    vault = Recalled(tmp_path, notes)
+    for mode in ("lexical", "hybrid"):
+        assert vault.found("Anna zirconium trebuchet", mode), mode
+        assert vault.found("Anna zirconium trebuchet mercenaries Ravenna tariffs quinces sarcophagi", mode) == [], mode
+    vault.close()
+
+
 SUBJECTS = [
     (("Opa", "Inge", "Jonas", "Mia"), "wohnt in", "lebt in", "Wo wohnt Opa?"),
     (("Дедушка", "Оля", "Миша", "Света"), "живёт в", "поселился в", "Где живёт дедушка?"),
