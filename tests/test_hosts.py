@@ -142,6 +142,23 @@ def test_hooks_of_ones_own_in_the_other_file_of_codex_stay_and_call_us_once(home
     assert tree(home) == before
 
 
+def test_calls_of_ours_in_the_other_file_of_codex_are_not_doubled_and_are_named_when_ours_go(home: Path) -> None:
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    server = '[mcp_servers.tars-memory]\ncommand = "tars-memory"\nargs = ["mcp"]\n'
+    call = '[[hooks.PreCompact]]\n[[hooks.PreCompact.hooks]]\ncommand = "tars-memory hook --agent codex"\n'
+    config.write_text(server + call)
+    held = on(home)
+    (planned,) = held.install("codex", ["tars-memory"], "", server=False)
+    assert planned.notes == (f"{config}: PreCompact calls tars-memory already",)
+    assert list(json.loads(planned.after or b"")["hooks"]) == ["SessionStart", "UserPromptSubmit"]
+    held.carry_out(planned)
+    (planned,) = held.uninstall("codex")
+    assert planned.notes == (f"{config}: PreCompact still calls tars-memory: remove it",)
+    held.carry_out(planned)
+    assert config.read_text() == server + call
+
+
 @pytest.mark.parametrize("kind", [kind for kind, data in JSON_FILES.items() if data and data.strip()])
 @pytest.mark.parametrize("name", HOSTS)
 def test_a_file_that_was_edited_meanwhile_loses_our_entries_alone(home: Path, name: str, kind: str) -> None:

@@ -363,13 +363,17 @@ class Hosts:
             if not isinstance(value, dict):
                 raise hostfile.UnfitError("it is not a JSON object")
             base = self._without_ours(target, current, ours)
+            by_hand = {keys[:2]: path for keys, _ in hostfile.entries_of(value, _by_hand(name)) if len(keys) > 1}
+            if name == "codex":
+                config = self._config()
+                found = hostfile.entries_of(_values(config, _read(config)), _calls)
+                by_hand |= {keys[:2]: config for keys, _ in found if keys[:1] == ("hooks",)}
             if entries is None:
-                return Edit(name, path, target, current, base, base)
-            values = [value, *([_values(self._config(), _read(self._config()))] if name == "codex" else [])]
-            by_hand = {keys[:2] for each in values for keys, _ in hostfile.entries_of(each, _by_hand(name))}
+                notes += [f"{by_hand[keys]}: {keys[1]} still calls tars-memory: remove it" for keys in sorted(by_hand)]
+                return Edit(name, path, target, current, base, base, tuple(notes))
             served = any(keys[0] == "mcpServers" for keys in by_hand)
             notes += filter(None, [_form_problem(name, path, current)])
-            notes += [f"{path}: {keys[1]} calls tars-memory already, as you wrote it" for keys in sorted(by_hand)]
+            notes += [f"{by_hand[keys]}: {keys[1]} calls tars-memory already" for keys in sorted(by_hand)]
             rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
             asked = (hostfile.entries_of(entry.value, ours, entry.keys, entry.key) for entry in rest)
             wanted = sorted((keys, _as_json(entry)) for found in asked for keys, entry in found)
@@ -452,13 +456,13 @@ def _ours(name: str) -> Callable[[Any, str], bool]:
 def _by_hand(name: str) -> Callable[[Any, str], bool]:
     """Return a test: whether a value is an entry that calls us, but not as we write it."""
     ours = _ours(name)
+    return lambda value, key: _calls(value, key) and not ours(value, key)
 
-    def by_hand(value: Any, key: str) -> bool:
-        words = _words(value)
-        calls = any(_our_arguments(words[at:])[:1] in (["hook"], ["mcp"]) for at in range(len(words)))
-        return calls and not ours(value, key)
 
-    return by_hand
+def _calls(value: Any, _: str) -> bool:
+    """Whether a value is an entry that calls us, in any form."""
+    words = _words(value)
+    return any(_our_arguments(words[at:])[:1] in (["hook"], ["mcp"]) for at in range(len(words)))
 
 
 def _as_json(value: Any) -> str:
