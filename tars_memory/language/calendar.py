@@ -261,7 +261,8 @@ _STRETCHES |= {
               "forrige helg | denne helgen, denne helga | neste helg; "
               "forrige måned | denne måneden | neste måned; i fjor | i år | neste år",
         "pl": "zeszły tydzień, zeszłym tygodniu, ubiegłym tygodniu | ten tydzień, tym tygodniu | "
-              "przyszły tydzień, przyszłym tygodniu; zeszły weekend, ostatni weekend | ten weekend | przyszły weekend; "
+              "przyszły tydzień, przyszłym tygodniu; "
+              "zeszły weekend, ostatni weekend | w ten weekend | przyszły weekend; "
               "zeszły miesiąc, zeszłym miesiącu, ubiegłym miesiącu | ten miesiąc, tym miesiącu | "
               "przyszły miesiąc, przyszłym miesiącu; "
               "zeszły rok, zeszłym roku, ubiegłym roku | ten rok, tym roku | przyszły rok, przyszłym roku",

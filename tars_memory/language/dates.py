@@ -367,14 +367,22 @@ def _locatives() -> frozenset[str]:
     return frozenset(map(fold, LOCATIVES))
 
 
+_NOT_WITHIN = "(?<![가-힣])(?<!日(?=本))"
+"""Korean has blanks: there is no ``작년`` in ``제작년도``. Nor is there a ``本周`` in ``日本周辺``."""
+_NOT_BEGUN = "(?!(?<=[주달])(?!(?:에[가-힣]*|[은는엔도의]|까지|부터)(?![가-힣]))[가-힣])(?!(?<=[周週])[围圍边邊辺期])"
+"""Only a particle may follow ``이번 주``: ``이번 주문`` is an order. ``这周围`` means around here."""
+
+
 @cache
 def _pieces() -> re.Pattern[str]:
     """Matches a word; in scripts without blanks also a number with its sign (``3日``) or a word for a day or
     a week.
     """
-    named = chain(*DAYS.values(), *STRETCHES.values())
-    days = sorted((name for name in named if is_unspaced(name[:1])), key=len, reverse=True)
-    alone = rf"\d{{1,4}}[年月日号號년월일]|{'|'.join(days)}"
+    days, stretches = (
+        "|".join(sorted((name for name in chain(*named.values()) if is_unspaced(name[:1])), key=len, reverse=True))
+        for named in (DAYS, STRETCHES)
+    )
+    alone = rf"\d{{1,4}}[年月日号號년월일]|{days}|{_NOT_WITHIN}(?:{stretches}){_NOT_BEGUN}"
     return re.compile(rf"{alone}|(?:(?!{alone})[^\W_][{_MARKS}]*)+")
 
 

@@ -118,7 +118,7 @@ def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
         ("na segunda-feira passada", "2026-11-16", "2026-11-16"),
         ("na próxima terça", "2026-11-24", "2026-11-24"),
         ("w zeszłym tygodniu", "2026-11-09", "2026-11-15"),
-        ("ten weekend", "2026-11-21", "2026-11-22"),
+        ("w ten weekend", "2026-11-21", "2026-11-22"),
         ("v minulém roce", "2025-01-01", "2025-12-31"),
         ("на прошлой неделе", "2026-11-09", "2026-11-15"),
         ("наступного місяця", "2026-12-01", "2026-12-31"),
@@ -129,9 +129,12 @@ def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
         ("tavaly", "2025-01-01", "2025-12-31"),
         ("geçen hafta sonu", "2026-11-14", "2026-11-15"),
         ("지난주에", "2026-11-09", "2026-11-15"),
+        ("이번 주는", "2026-11-16", "2026-11-22"),
+        ("지난 달까지", "2026-10-01", "2026-10-31"),
         ("다음 달에는", "2026-12-01", "2026-12-31"),
         ("先週末", "2026-11-14", "2026-11-15"),
         ("上个月", "2026-10-01", "2026-10-31"),
+        ("本周计划", "2026-11-16", "2026-11-22"),
     ],
 )
 def test_a_named_date(text, start, end):
@@ -166,7 +169,12 @@ def test_a_word_for_a_day_in_any_language(text, day):
 
 
 @pytest.mark.parametrize(
-    "text", ["was ist hier los", "wo gibt es hier das beste Eis", "am Morgen", "mañana", "Guten Morgen", "the ma deli"]
+    "text",
+    [
+        *("was ist hier los", "wo gibt es hier das beste Eis", "am Morgen", "mañana", "Guten Morgen", "the ma deli"),
+        *("ten weekend getaways", "이번 주문", "다음 주제는", "지난 주의사항", "이번 달력", "제작년도", "국내년도별"),
+        *("这周围有什么餐厅", "以下周期的设置", "日本周辺の地図", "日本月面探査"),
+    ],
 )
 def test_a_word_for_a_day_that_is_another_word_here(text):
     assert spans(text) == []
