@@ -114,3 +114,20 @@ def test_changes_of_a_note_that_loses_all_its_lines_keep_what_is_put_in_their_pl
     made.make([Splice(0, 1, b"")])
     made.make([Splice(0, 0, b"a"), Splice(0, 0, b"b")])
     assert (made.data, apply(b"c", made.splices())) == (b"ab", b"ab")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pinned: |\n  a\n\n  b\nx: 1\n", "pinned: true\nx: 1\n"),
+        ("pinned:\n# why\n- a\n\n- b\n\n# of x\nx: 1\n", "pinned: true\n\n# of x\nx: 1\n"),
+        ("pinned: 'a' # why\n", "pinned: true # why\n"),
+        ('pinned: "a # no\n  b"\nx: 1\n', "pinned: true\nx: 1\n"),
+        ("pinned: a\n \nx: 1\n", "pinned: true\n \nx: 1\n"),
+        ("pinned:\r\nx: 1\r\n", "pinned: true\r\nx: 1\r\n"),
+    ],
+)
+def test_a_property_is_replaced_with_all_its_lines(before: str, after: str) -> None:
+    fence = "---\r\n" if "\r" in before else "---\n"
+    data, changed = ((fence + text + fence).encode() for text in (before, after))
+    assert apply(data, edits.set_property(data, "pinned", "true")) == changed

@@ -156,7 +156,7 @@ def best_place(document: Document, bullet: str, section: str) -> Splice:
 def set_property(data: bytes, name: str, value: str) -> list[Splice]:
     """Set or remove a property in the front matter of a note; add front matter if the note has none.
 
-    All lines of the former value are replaced; a comment behind one that is not in quotes stays.
+    All lines of the former value are replaced; a comment behind a value of one line stays.
 
     Args:
         data: the note.
@@ -172,17 +172,20 @@ def set_property(data: bytes, name: str, value: str) -> list[Splice]:
         start, nl = document.lines[0].start, newline_of(data)
         return [Splice(start, start, nl.join((b"---", b"%s: %s" % (name.encode(), new), b"---", b"")))] if new else []
     last = document.front_matter_lines[1]
+    quoted = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'].*"
     named = re.compile(
-        rf"[\"']?{re.escape(name)}[\"']?[ \t]*:([ \t]*)([\"'].*|.*?)(?:[ \t]+#.*)?".encode(), re.IGNORECASE
+        rf"[\"']?{re.escape(name)}[\"']?[ \t]*:([ \t]*)({quoted}|.*?)(?:[ \t]+#.*)?".encode(), re.IGNORECASE
     )
     for number in range(2, last):
         start, end, after = document.lines[number - 1]
         if found := named.fullmatch(data, start, end):
             end = found.end(2)
             for below in range(number + 1, last):
-                if not data.startswith((b" ", b"\t", b"-"), document.lines[below - 1].start):
+                text = document.text(below)
+                if text.strip() and text.startswith((" ", "\t", "-")):
+                    _, end, after = document.lines[below - 1]
+                elif text.strip() and not text.startswith("#"):  # a value may go on after a blank line or a comment
                     break
-                _, end, after = document.lines[below - 1]
             if not new:
                 return [Splice(start, after, b"")]
             now = new if found[1] else b" " + new
