@@ -122,3 +122,7 @@ def test_a_whole_note_ends_by_its_properties() -> None:
     document = Document(b"---\nexpires: 2026-12-01\n---\n- a\n- b [until:: 2026-01-01]\n")
     assert ended_lines(document, date(2026, 11, 30)) == [(5, 5)]
     assert ended_lines(document, DAY) == [(1, 5)]
+
+
+def test_blanks_after_a_time_are_read_in_linear_time() -> None:
+    assert end_in("permit [until:: 2026-12-01 1" + " " * 200_000) is None

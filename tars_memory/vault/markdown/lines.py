@@ -92,7 +92,7 @@ SESSION_END_PROPERTY = "until"
 """One more for session notes; in other notes the word may mean anything."""
 
 DATED_FIELD = re.compile(
-    r"(?<!\\)[\[(][ \t]*(since|until)[ \t]*::[ \t]*(?:\[\[)?(\d{4}-\d\d-\d\d)(?:[T \t]+\d[^\[\]()|]*)?"
+    r"(?<!\\)[\[(][ \t]*(since|until)[ \t]*::[ \t]*(?:\[\[)?(\d{4}-\d\d-\d\d)(?:[T \t]+\d[^\[\]()|]*+)?"
     r"(?:(?:\|[^\[\]]*)?\]\])?[ \t]*[\])]",
     re.IGNORECASE,
 )
