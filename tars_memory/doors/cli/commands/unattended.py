@@ -46,7 +46,7 @@ def sleep(
     """Do a night's work: extract from new conversations, expire old candidates, archive old daily notes, index.
 
     Prints what was done and what waits for you. If a step fails, the others still run (exit 3). Daily notes go to
-    archive/ after 90 days, unless more than 100 would go at once.
+    archive/ after 90 days, unless more than 31 would go at once.
     """
     memory = call.memory()
     if print_schedule is not None:
