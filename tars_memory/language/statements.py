@@ -11,11 +11,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from tars_memory.language import calendar
-from tars_memory.language.words import STOP_WORDS, stem
+from tars_memory.language.words import LANGUAGES, STOP_WORDS, language, stem
 
 # --- sentences, without pasted, quoted and fenced text; linear in the length of the text
 
@@ -230,10 +230,10 @@ RELATORS = _words(
 def _values() -> Iterator[tuple[str, str]]:
     """Yield names of months and weekdays with their values; in English also short forms, and plurals of weekdays."""
     yield from (("jänner", "month1"), ("sept", "month9"), ("okt", "month10"), ("dez", "month12"))
-    for language, named in calendar.NAMES.items():
+    for code, named in calendar.NAMES.items():
         for kind, names in zip(("month", "weekday"), named, strict=True):
             for number, name in enumerate(map(str.casefold, names), 1):
-                more = (name[:3], name + "s" * (kind == "weekday")) if language == "en" else ()
+                more = (name[:3], name + "s" * (kind == "weekday")) if code == "en" else ()
                 yield from ((form, f"{kind}{number}") for form in (name.partition("-")[0], *more))
 
 
@@ -242,6 +242,13 @@ MONTHS = dict(_values())
 
 UNSURE = _words("sun sat mon mar may march mai segunda terça quarta quinta sexta")
 """Names of months and weekdays that are other words too: they only count with a capital letter, or after a number."""
+
+
+@cache
+def _number_words() -> frozenset[str]:
+    """Return the words for numbers in the languages we know; those for one are articles, too."""
+    return frozenset(word for code in LANGUAGES for word in language(code).table["dates"]["numbers"].split()[1:])
+
 
 _TOKEN = re.compile(
     r"\d{4}-\d\d-\d\d"  # a date
@@ -356,7 +363,7 @@ class _Reader:
         """Add a content word, as a value or in the singular, to the content and the last phrase."""
         kept = _singular(word)
         dated = word in MONTHS and (word not in UNSURE or raw[:1].isupper() or "".join(self.words[-2:-1]).isdigit())
-        if dated or any(sign.isdigit() for sign in word):
+        if dated or word in _number_words() or any(sign.isdigit() for sign in word):
             kept = MONTHS[word] if dated else word
             self.numbers.add(kept)
         elif raw[:1].isupper() and len(self.words) > 1:
