@@ -70,9 +70,13 @@ def test_where_the_index_is_damaged_no_vector_of_the_words_stays(opened: Open, t
             assert vectors.hashes()
         path = memory.workspace.index().published_from()
     path.write_bytes(path.read_bytes()[:4096] + b"\0" * 8192)
+    journal = cache.with_name(f"{cache.name}-journal")
+    journal.write_bytes(b"zebra")
     with opened() as memory:
         memory.forget("zebra-41", everywhere=True)
-        assert not cache.exists(), "which vectors are those of the words only the index knew"
+    assert not journal.exists()
+    with closing(VectorCache(cache.parent)) as vectors:
+        assert not vectors.hashes(), "which vectors are those of the words only the index knew"
     assert holding(tmp_path, "zebra") == []
 
 
@@ -80,10 +84,14 @@ def test_the_copies_that_a_sync_made_of_a_note_are_named(opened: Open, tmp_path:
     with opened() as memory:
         memory.remember("the gate opens with zebra-41")
         copy = tmp_path / "vault/Memory (conflict).md"
-        copy.write_bytes((tmp_path / "vault/Memory.md").read_bytes())
+        other = tmp_path / "vault/projects/secret/Memory (conflict).md"
+        other.parent.mkdir(parents=True)
+        for path in (copy, other):
+            path.write_bytes((tmp_path / "vault/Memory.md").read_bytes())
         notices = memory.forget("zebra-41", everywhere=True).notices
     assert "the same words are in Memory (conflict).md" in notices
-    assert holding(tmp_path, "zebra") == [copy]
+    assert not any("secret" in notice for notice in notices), "nothing of a project is told outside of it"
+    assert {*holding(tmp_path, "zebra")} == {copy, other}
 
 
 def test_what_was_forgotten_before_can_still_be_purged(opened: Open, tmp_path: Path) -> None:

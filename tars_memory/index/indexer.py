@@ -185,7 +185,8 @@ class Index:
             except Exception as error:
                 if not _is_damage(error):
                     raise
-                (self.cache / database.CACHE_FILE).unlink(missing_ok=True)
+                with closing(index.vectors.VectorCache(self.cache)) as cache:
+                    cache.start_over()
             index.vectors.forget_queries(self.cache)
         self.rebuild(embed=False)
 

@@ -35,7 +35,7 @@ from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, 
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.note import Note
 from tars_memory.vault.secrets import mask
-from tars_memory.vault.vault import key_of, note_lines
+from tars_memory.vault.vault import CONFLICT_COPY, key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
 from tars_memory.vault.writing.store import LOOK_AGAIN, WriteSession
@@ -777,7 +777,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = (), stay
     workspace.close()
     notes = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
     told = {path for path in notes if path in staying or not workspace.vault.layout.is_ours(path)}
-    copies = workspace.vault.skipped_paths.get("conflict copy", ())  # of a sync: neither searched nor edited
+    copies = filter(workspace.vault.layout.is_ours, workspace.vault.skipped_paths.get(CONFLICT_COPY, ()))
     holding = {*notes} - told | {path for path in copies if _holds(workspace.root / path, texts)}
     remaining = [f"the same words are in {path}" for path in sorted(holding)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (notes and path.name.startswith("index"))]
