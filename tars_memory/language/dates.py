@@ -367,8 +367,10 @@ def _locatives() -> frozenset[str]:
     return frozenset(map(fold, LOCATIVES))
 
 
-_NOT_WITHIN = "(?<![가-힣])(?<!日(?=本))"
-"""Korean has blanks: there is no ``작년`` in ``제작년도``. Nor is there a ``本周`` in ``日本周辺``."""
+_NOT_WITHIN = "(?<![가-힣])(?<!日(?=本))(?<!再(?=来))(?<!一(?=昨))(?<!上(?=上))(?<!下(?=下))(?<!先(?=先))"
+"""Korean has blanks: there is no ``작년`` in ``제작년도``. Nor is there a ``本周`` in ``日本周辺``, and ``上上周`` and
+``再来週`` are a week farther off.
+"""
 _NOT_BEGUN = "(?!(?<=[주달])(?!(?:에[가-힣]*|[은는엔도의]|까지|부터)(?![가-힣]))[가-힣])(?!(?<=[周週])[围圍边邊辺期])"
 """Only a particle may follow ``이번 주``: ``이번 주문`` is an order. ``这周围`` means around here."""
 
