@@ -261,10 +261,10 @@ def test_what_a_model_can_not_read_is_neither_embedded_nor_compared(tmp_path):
     hits = vault.search("备用钥匙", "hybrid", explain=True).hits
     assert [hit.path for hit in hits] == ["中文.md"]
     assert hits[0].explain["note: nearest words"] == hits[0].explain["line: meaning, as far as known"] == 0
-    vault.embedder.scripts, vault.embedder.fingerprint = "", "reads all"
+    first, vault.embedder.scripts, vault.embedder.fingerprint = vault.embedder.fingerprint, "", "reads all"
     vault.index.embed_pending()
     assert [text for text in vault.embedder.texts if "钥匙" in text] != [], "another model can"
-    vault.embedder.scripts, before = "Latin", len(vault.embedder.texts)
+    vault.embedder.scripts, vault.embedder.fingerprint, before = "Latin", first, len(vault.embedder.texts)
     assert vault.index.embed_pending() == 0
     assert len(vault.embedder.texts) == before
     vector = vault.embedder.embed_query("备用钥匙").vector
