@@ -6,6 +6,7 @@ rather than its nearest neighbours.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from copy import copy
 from heapq import merge
@@ -17,6 +18,7 @@ from tars_memory import vault
 from tars_memory.errors import TarsError
 from tars_memory.index.fulltext import fold_signs
 from tars_memory.index.naming import name_parts, names_of
+from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, says_something, verified
@@ -479,6 +481,32 @@ def _names_note(chunk: Candidate) -> bool:
     return chunk.name_in_query and chunk.query_share >= NAME_ASKED and not all(map(is_insignificant, chunk.counts))
 
 
+def _named_in_part(query: Query, pool: Pool) -> list[Candidate]:
+    """Return the chunks of notes with the name of a person, or the like, of which the query contains a part.
+
+    Such a name is two or three words with a capital, and the query has one of them with a capital, behind another word.
+    A part that more than :data:`NAMESAKES` notes share names none of them, nor does one that is less than
+    :data:`NAME_ASKED` of the query.
+    """
+    behind = (word for word in re.findall(r"(?<=\w )[^\W\d_]\w+", query.text) if word[0].isupper())
+    asked = {query.stems[word] for word in map(fold, behind) if word in query.stems and word not in query.date_words}
+    least = NAME_ASKED * fsum(pool.idfs.values())
+    asked = {part for part in asked if pool.idfs.get(part, 0.0) >= least}
+    called: dict[str, list[Candidate]] = {}
+    for chunk in pool.chunks:
+        names = (name for name in chunk.row.names if _is_of_person(name))
+        for part in asked.intersection(chain.from_iterable(map(candidates.stems_of, names))):
+            called.setdefault(part, []).append(chunk)
+    few = (chunks for chunks in called.values() if len({chunk.row.note_id for chunk in chunks}) <= NAMESAKES)
+    return list(dict.fromkeys(chain.from_iterable(few)))
+
+
+def _is_of_person(name: str) -> bool:
+    """Whether a name looks like that of a person: two or three words, each with a capital."""
+    parts = name.split()
+    return 1 < len(parts) <= WORDS_OF_A_NAME and all(part[0].isupper() for part in parts)
+
+
 def least_nearness(pool: Pool, holds: Container[int]) -> float:
     """Return how near a chunk has to be for its lines to be hits, unless it is among those that hold words of the
     query.
@@ -641,7 +669,9 @@ def scored(
     mode = mode if pool.coverage else "lexical"
     relevant = has_answer(query, pool, mode)
     is_name = any(chunk.name_is_query for chunk in pool.chunks)
-    named = [] if relevant or is_name else [chunk for chunk in pool.chunks if _names_note(chunk)]
+    named: list[Candidate] = []
+    if not relevant and not is_name:
+        named = [chunk for chunk in pool.chunks if _names_note(chunk)] or _named_in_part(query, pool)
     if not relevant and not is_name and not named:
         return [], pool.blank
     scores.rank(pool, query)
