@@ -184,6 +184,12 @@ def test_the_state_stands_on_the_line_itself(lines: list[str], said: dict[str, s
     assert {line.block_id: line.state for line in decided_about if line.block_id} == said
 
 
+@pytest.mark.parametrize("below", ["##", "# Tea", "| tea |", "", "- tea", "10:00 [extracted] tea"])
+def test_the_link_of_a_line_ends_it_whatever_follows(below: str) -> None:
+    first = next(iter(grammar.items(["- tea ([[2026-11-20#^d-a|2026-11-20]])", below])))
+    assert first.source == "d-a"
+
+
 def test_front_matter_is_no_answer(tmp_path: Path) -> None:
     session = f'---\ndate: 2026-11-20\ntitle: "walnut cupboards"\nsource_hash: {"a" * 64}\n---\n'
     notes = {

@@ -330,7 +330,7 @@ def passages(texts: Sequence[str]) -> Iterator[tuple[int, bool, list[int]]]:
     numbers: list[int] = []
     for number, text in enumerate(texts):
         mark = _ITEM.match(text)
-        alone = text.lstrip().startswith("|") or bool(TITLE.match(text)) or is_unmarked_candidate(text)
+        alone = text.lstrip().startswith("|") or bool(_HEADING.match(text)) or is_unmarked_candidate(text)
         if numbers and (mark or alone or not text.strip()):
             yield indent, is_item, numbers
             numbers = []
