@@ -367,24 +367,25 @@ def _locatives() -> frozenset[str]:
     return frozenset(map(fold, LOCATIVES))
 
 
-_NOT_WITHIN = "(?<![가-힣])(?<!日(?=本))(?<!再(?=来))(?<!一(?=昨))(?<!上(?=上))(?<!下(?=下))(?<!先(?=先))"
-"""Korean has blanks: there is no ``작년`` in ``제작년도``. Nor is there a ``本周`` in ``日本周辺``, and ``上上周`` and
-``再来週`` are a week farther off.
-"""
-_NOT_BEGUN = "(?!(?<=[주달])(?!(?:에[가-힣]*|[은는엔도의]|까지|부터)(?![가-힣]))[가-힣])(?!(?<=[周週])[围圍边邊辺期])"
-"""Only a particle may follow ``이번 주``: ``이번 주문`` is an order. ``这周围`` means around here."""
+_NOT_WITHIN = "(?<!日(?=本))(?<!再(?=来))(?<!一(?=昨))(?<!上(?=上))(?<!下(?=下))(?<!先(?=先))"
+"""There is no ``本周`` in ``日本周辺``, and ``上上周`` and ``再来週`` are a week farther off."""
+_NOT_AROUND = "(?!(?<=[周週])[围圍边邊辺期])"
+"""``这周围`` means around here."""
+_NOT_BEGUN = r"(?!(?<=[주달])(?!(?:에\w*|[은는엔도의]|까지|부터)(?!\w))\w)"
+"""Only a particle may follow ``이번 주``: ``이번 주문`` is an order."""
 
 
 @cache
 def _pieces() -> re.Pattern[str]:
     """Matches a word; in scripts without blanks also a number with its sign (``3日``) or a word for a day or
-    a week.
+    a week, in Korean only at the beginning of a word: ``제작년도`` holds no ``작년``.
     """
-    days, stretches = (
-        "|".join(sorted((name for name in chain(*named.values()) if is_unspaced(name[:1])), key=len, reverse=True))
-        for named in (DAYS, STRETCHES)
+    days, weeks = (
+        _alternatives({name: 0 for names in named for name in names if is_unspaced(name[:1])})
+        for named in (DAYS.values(), (STRETCHES["ja"], STRETCHES["zh"]))
     )
-    alone = rf"\d{{1,4}}[年月日号號년월일]|{days}|{_NOT_WITHIN}(?:{stretches}){_NOT_BEGUN}"
+    korean = rf"(?<!\w)(?:{_alternatives(STRETCHES['ko'])}){_NOT_BEGUN}"
+    alone = rf"\d{{1,4}}[年月日号號년월일]|{days}|{_NOT_WITHIN}(?:{weeks}){_NOT_AROUND}|{korean}"
     return re.compile(rf"{alone}|(?:(?!{alone})[^\W_][{_MARKS}]*)+")
 
 
