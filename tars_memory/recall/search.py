@@ -484,14 +484,17 @@ def _names_note(chunk: Candidate) -> bool:
 def _named_in_part(query: Query, pool: Pool) -> list[Candidate]:
     """Return the chunks of notes with the name of a person, or the like, of which the query contains a part.
 
-    Such a name is two or three words with a capital, and the query has one of them with a capital, behind another word.
-    A part that more than :data:`NAMESAKES` notes share names none of them, nor does one that is less than
-    :data:`NAME_ASKED` of the query.
+    Such a name is two or three words with a capital, and the query has one of them with a capital, behind another word;
+    in a query without any capital, a rare word. A part that more than :data:`NAMESAKES` notes share names none of them,
+    nor does one that is less than :data:`NAME_ASKED` of the query.
     """
-    behind = (word for word in re.findall(r"(?<=\w )[^\W\d_]\w+", query.text) if word[0].isupper())
-    asked = {query.stems[word] for word in map(fold, behind) if word in query.stems and word not in query.date_words}
+    behind = re.findall(r"(?<=\w )[^\W\d_]\w+", query.text)
+    behind = [fold(word) for word in behind if word[0].isupper() or query.text.islower()]
+    asked = {query.stems[word] for word in behind if word in query.stems and word not in query.date_words}
     least = NAME_ASKED * fsum(pool.idfs.values())
-    asked = {part for part in asked if pool.idfs.get(part, 0.0) >= least}
+    asked = {part for part in asked if part in pool.idfs and pool.idfs[part] >= least}
+    if query.text.islower():
+        asked = set(filter(_is_rare(pool), asked))
     called: dict[str, list[Candidate]] = {}
     for chunk in pool.chunks:
         names = (name for name in chunk.row.names if _is_of_person(name))

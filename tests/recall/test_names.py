@@ -365,14 +365,15 @@ def test_a_question_that_names_a_person_by_one_of_two_names_is_answered_by_that_
     notes = {
         f"2026-{month:02}-{day:02}.md": f"- called about invoice {day}\n" for month in (8, 9) for day in range(1, 29)
     }
-    notes |= {f"{name}.md": "- likes green tea\n" for name in ("Antoni Wójcik", "Oliwia Kamińska", "Green tea")}
+    notes |= {f"{name}.md": "- likes green tea\n" for name in ("Antoni Wójcik", "Oliwia Kamińska", "Green Tea")}
     notes |= {f"{name} Nowak.md": "- plays chess\n" for name in ("Ewa", "Jan", "Ola", "Piotr")}
     vault = Recalled(tmp_path, notes)
     few = "trebuchets, mercenaries, tariffs, zirconium"
-    for asked in (f"does Oliwia have {few}", f"what does Kamińska do with {few}", f"is Oliwia in {few}"):
+    for asked in (f"does Oliwia have {few}", f"what does Kamińska do with {few}", f"is oliwia in {few}"):
         assert [hit.path for hit in vault.search(asked).hits] == ["Oliwia Kamińska.md"], asked
     for asked in (
-        f"does oliwia have {few}",  # no capital: a word like any other
+        f"does oliwia have {few}, Jonathan",  # a word like any other, where names have capitals
+        f"does tea go with {few}",  # not rare
         f"does Nowak have {few}",  # more than three notes
         f"does Oliwia have {few}, quinces, sarcophagi, yaks",  # a small part of the question
     ):
