@@ -571,6 +571,23 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(data: st.DataObject
 CHANGED = ("I live in Cork.", "Noted.", "I prefer night trains.", "Ok.", "I live in Dublin now.", "Oh!", "Bye", "Bye.")
 
 
+@pytest.mark.parametrize("broken", ["title: tea: green\n---\n", "---\n", ""])
+def test_a_conversation_goes_on_in_a_second_note_if_the_properties_of_the_first_are_gone(
+    house: House, broken: str
+) -> None:
+    def log(*more: str) -> Path:
+        return house.log(logs.claude_code(dialogue(*CHANGED, *more), session="one"), "chat.jsonl")
+
+    house.extract(log())
+    (note,) = (house.root / "sessions").glob("*.md")
+    _, front, body = note.read_text().split("---\n", 2)
+    note.write_text(f"---\n{front}{broken}{body}" if "title" in broken else broken + body)
+    before, more = note.read_bytes(), ("I own a boat in Kiel.", "Nice.")
+    assert texts(house.extract(log(*more))) == ["I own a boat in Kiel"]
+    assert note.read_bytes() == before and len([*(house.root / "sessions").glob("*.md")]) == 2
+    assert not house.extract(log(*more)).sessions
+
+
 def test_what_a_day_says_in_the_same_words_is_listed_once_whatever_it_says_later(house: House) -> None:
     house.extract(house.log(logs.claude_code(dialogue(*CHANGED), session=""), "a.jsonl"))
     (note,) = (house.root / "sessions").glob("*.md")

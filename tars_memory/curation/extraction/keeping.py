@@ -213,10 +213,11 @@ def _written(
 def _write_session(ctx: Caller, session: WriteSession, note: SessionNote, task: Task) -> str:
     """Write the session note, new or grown, and return its path.
 
-    It is written last, because it says which turns were examined.
+    It is written last, because it says which turns were examined. If the properties of a note can't be read any more,
+    the conversation goes on in a new one.
     """
     place = task.place
-    if place.path:
+    if place.path and sessions.read(place.path, ctx.vault.read(place.path)) is not None:
 
         def grown(data: bytes | None) -> Sequence[Splice]:
             old = sessions.read(place.path, data or b"")
