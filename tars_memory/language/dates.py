@@ -701,8 +701,11 @@ class _Scan:
         return NamedDate(day, day), end + (not leads) - i
 
     def is_day_word(self, i: int, code: str) -> bool:
-        """Whether the word at i means a day in its language, and nothing else in the language of the other words."""
-        if self.words[i] in _MORNINGS:
+        """Whether the word at i means a day in its language, and nothing else in the language of the other words; with
+        a capital letter within a sentence one of a language that is known by such words alone is a name (``Loni``).
+        """
+        is_name = i > 0 and code not in LANGUAGES and self.raw[i].istitle() and self.gaps[i - 1] in ("", ",")
+        if is_name or self.words[i] in _MORNINGS:
             return False
         rest = language_of(" ".join((*self.words[:i], *self.words[i + 1 :])))
         return rest in ("", code) or self.words[i] not in language(rest).words("words")

@@ -172,6 +172,7 @@ def test_a_word_for_a_day_in_any_language(text, day):
     "text",
     [
         *("was ist hier los", "wo gibt es hier das beste Eis", "am Morgen", "mañana", "Guten Morgen", "the ma deli"),
+        "what did Loni say",
         *("ten weekend getaways", "이번 주문", "다음 주제는", "지난 주의사항", "이번 달력", "제작년도", "국내년도별"),
         *("这周围有什么餐厅", "以下周期的设置", "日本周辺の地図", "日本月面探査", "上上周", "再来週", "一昨年"),
     ],
