@@ -328,9 +328,8 @@ def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
     layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if (workspace.root / path).exists() and not os.access(workspace.root / path, os.W_OK):
-            yield Diagnosis(
-                "permissions", f"{path} can't be written", f"chmod u+w {_quoted(str(workspace.root / path))}", path
-            )
+            allow = f"chmod u+w {vault.suspicion.shell_word(str(workspace.root / path))}"
+            yield Diagnosis("permissions", f"{path} can't be written", allow, path)
     for folder, path in workspace.settings.places.absent(workspace.root, workspace.vault.id):
         yield Diagnosis(
             "moved",
@@ -414,17 +413,11 @@ def _conversion(path: str, encoding: str, others: str = "") -> str:
         encoding: for the command.
         others: encodings that the note may be in as well, as the end of a list: bytes don't tell Polish from French.
     """
-    old, new = _quoted(path), _quoted(f"{path}.new")
+    old, new = map(vault.suspicion.shell_word, (path, f"{path}.new"))
     place = (
         f"in the vault's folder, with the encoding it has ({encoding}{others})" if others else "in the vault's folder"
     )
     return f"{place}: iconv -f {encoding} -t utf-8 {old} > {new} && mv {new} {old}"
-
-
-def _quoted(path: str) -> str:
-    """Return a path as a word for a shell, on one line."""
-    shown = vault.suspicion.shell_path(path)
-    return shown if shown != path else shlex.quote(path)
 
 
 def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:

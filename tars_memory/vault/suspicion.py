@@ -11,6 +11,7 @@ doesn't see of a line. It is in this module because a keyword search needs it an
 """
 
 import re
+import shlex
 from collections.abc import Callable
 from functools import cache, lru_cache
 
@@ -280,6 +281,12 @@ def shell_path(path: str) -> str:
     escaped = path.replace("\\", "\\\\").replace("'", "\\'")
     shown = re.sub("[\t\n\u2028\u2029\udc80-\udcff]", lambda found: _in_octal(found[0]), visible(escaped, _in_octal))
     return path if shown == escaped else f"$'{shown}'"
+
+
+def shell_word(path: str) -> str:
+    """Return a path as a word of a command to paste, on one line: quoted where a shell would split or expand it."""
+    shown = shell_path(path)
+    return shown if shown != path else shlex.quote(path)
 
 
 def _in_octal(characters: str) -> str:

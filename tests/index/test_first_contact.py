@@ -371,11 +371,12 @@ def test_init_begins_it_for_a_vault_of_many_notes_alone(
     from tars_memory.doors.cli.call import Call
 
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    place = place.rename(place.parent / "My notes")
     assert run(["init", str(tmp_path / "new")], Call(env)) == 0
     assert begun == []
     assert run(["init", str(place)], Call(env)) == 0
     assert begun == [place]
-    assert f"notes are being read in the background: cd {place} && tars-memory status" in capsys.readouterr().err
+    assert f"notes are being read in the background: cd '{place}' && tars-memory status" in capsys.readouterr().err
     with Memory(place, env=env) as memory:
         memory.reindex(embed=False)
     assert run(["init", str(place)], Call(env)) == 0

@@ -11,7 +11,7 @@ from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, command, flag, word
 from tars_memory.doors.cli.output import counted
 from tars_memory.errors import UnwritableError, UsageError, installing
-from tars_memory.vault.suspicion import shell_path
+from tars_memory.vault.suspicion import shell_path, shell_word
 
 
 @command(
@@ -97,7 +97,7 @@ def _begin_reading(call: Call, memory: "tars_memory.Memory") -> None:
     if unread > index.intake.FIRST_BATCH and workspace.finish_in_background():
         root = workspace.whole.root
         inside = Path.cwd().resolve().is_relative_to(root.resolve())
-        status = "tars-memory status" if inside else f"cd {shell_path(str(root))} && tars-memory status"
+        status = "tars-memory status" if inside else f"cd {shell_word(str(root))} && tars-memory status"
         call.out.say(f"{counted(unread, 'note')} are being read in the background: {status}")
 
 
