@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tars_memory.vault.markdown import edits, entries
@@ -131,3 +133,10 @@ def test_a_property_is_replaced_with_all_its_lines(before: str, after: str) -> N
     fence = "---\r\n" if "\r" in before else "---\n"
     data, changed = ((fence + text + fence).encode() for text in (before, after))
     assert apply(data, edits.set_property(data, "pinned", "true")) == changed
+
+
+def test_a_value_with_many_blanks_is_replaced_in_linear_time() -> None:
+    data = f"---\ntitle: x{' ' * 100_000}y # why\n---\n".encode()
+    start = time.process_time()
+    assert apply(data, edits.set_property(data, "title", "z")) == b"---\ntitle: z # why\n---\n"
+    assert time.process_time() - start < 2, "each blank was tried as the one before a comment: ten seconds"

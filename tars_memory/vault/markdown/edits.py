@@ -174,7 +174,7 @@ def set_property(data: bytes, name: str, value: str) -> list[Splice]:
     last = document.front_matter_lines[1]
     quoted = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'].*"
     named = re.compile(
-        rf"[\"']?{re.escape(name)}[\"']?[ \t]*:([ \t]*)({quoted}|.*?)(?:[ \t]+#.*)?".encode(), re.IGNORECASE
+        rf"[\"']?{re.escape(name)}[\"']?[ \t]*:([ \t]*)({quoted}|.*?)(?:(?<![ \t])[ \t]+#.*)?".encode(), re.IGNORECASE
     )
     for number in range(2, last):
         start, end, after = document.lines[number - 1]
