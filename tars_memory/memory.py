@@ -6,14 +6,15 @@ A use case is imported by the method that calls it, so that a command only pays 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
 from tars_memory import capture, curation, disk, index, jobs, recall, vault
-from tars_memory.errors import AmbiguousError, NotFoundError, UsageError, counted
-from tars_memory.settings import PermissionOptions
+from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
+from tars_memory.settings import PermissionOptions, here
 from tars_memory.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class Memory:
     ) -> vault.template.InitReport:
         """Make a vault, or turn an existing folder into one. Adds what is missing and changes no existing note.
 
+        Then writes the texts that were typed before there was a vault.
+
         Args:
             path: the vault's folder.
             ask: asks whether today's note is to be where the vault's notes of days are; without it they must
@@ -110,11 +113,15 @@ class Memory:
         opened = Workspace(vault.template.make_root(root), **opening)
         store = opened.store(writes=not dry_run, anew=True)
         report = vault.template.fill_vault(opened.vault, store, opened.now().date(), ask)
-        report.notices.extend(opened.notices)
-        if not dry_run and not opened.settings.places.has_used(opened.root):
-            report.notices.append(
+        if not dry_run and opened.settings.places.has_used(opened.root):
+            opened.made_from = here()
+            with suppress(TarsError):  # the texts wait on, and the next command that writes says why
+                capture.remember.place_spool(cls(opened).workspace.capture())
+        elif not dry_run:
+            opened.notices.append(
                 "an agent called: in this folder the vault is found only after you ran tars-memory init here yourself"
             )
+        report.notices.extend(opened.notices)
         return report
 
     # --- asking

@@ -82,6 +82,7 @@ class Workspace:
         notices: what the person should know besides the answers.
         unclaimed: the folder of a spool of texts whose vault could not be opened; each item records how and from where
             it was called.
+        made_from: the folder in which a person made this vault by this call; None: the call is not ``init``.
         kept_folder: the folder of texts that no command can place by itself, a file each.
         night: the name of the current night's work; empty for anything else.
         others: functions that place a spooled command that capture can't place, by the command's name.
@@ -136,6 +137,7 @@ class Workspace:
         if self.settings.passed_over is not None or self.vault.id is None:
             self.notices += self._identity()
         self.unclaimed = self.settings.places.state / "spool"
+        self.made_from: Path | None = None
         self.kept_folder = self.settings.places.state / "kept"
         self.night = ""
         self.item: str | None = None
@@ -673,13 +675,23 @@ class Workspace:
         return True
 
     def _claim(self, item: SpooledItem, spool: Spool) -> bool:
-        """Put a text into this vault's spool if the same command given now would find this vault; return whether."""
+        """Put a text into this vault's spool if the same command given now would find this vault; return whether.
+
+        A text that finds no vault goes to the one that is made from its folder: what is typed before ``init notes`` is
+        meant for it.
+        """
         arguments = dict(item.arguments)
         names = ("asked_vault", "asked_project", "asked_folder")
         asked_vault, asked_project, folder = (arguments.pop(name, None) for name in names)
         try:
             cwd = Path(folder or os.sep)
-            if settings.find_vault(asked_vault, self.settings, cwd) != self.root:
+            try:
+                found = settings.find_vault(asked_vault, self.settings, cwd)
+            except errors.VaultError:
+                if asked_vault or cwd != self.made_from:
+                    return False
+                found = self.root
+            if found != self.root:
                 return False
             project = settings.find_project(
                 self.projects, settings.chosen_project(asked_project, {}, cwd, self.settings.places)

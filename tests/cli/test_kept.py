@@ -196,6 +196,24 @@ def test_a_vault_that_is_not_there_gets_its_words_when_it_is_back(desk: Desk, tm
     assert desk.times() == 1 and desk.waiting() == []
 
 
+@pytest.mark.parametrize("place", [".", "notes"])
+def test_words_typed_before_there_is_a_vault_are_written_when_it_is_made_from_their_folder(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    here, elsewhere = tmp_path / "new", tmp_path / "elsewhere"
+    for folder, words in ((here, WORDS), (elsewhere, "typed elsewhere")):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        code, told = desk.call("remember", words, vault=False)
+        assert code == 4 and "tars-memory init" in told
+    monkeypatch.chdir(here)
+    code, told = desk.call("init", place, vault=False)
+    assert code == 0 and "placed from the spool: Memory.md" in told
+    text = (here / place / "Memory.md").read_text()
+    assert text.count(WORDS) == 1 and "typed elsewhere" not in text
+    assert len(desk.waiting()) == 1
+
+
 def test_a_refused_text_stays_with_whoever_typed_it_but_for_a_pipe(desk: Desk) -> None:
     for argv in (["--tier", "bogus"], ["--bogus"], ["--tag", "two words #"], ["--now", "never"]):
         code, told = desk.call("remember", *argv, WORDS)
