@@ -396,12 +396,13 @@ class ReviewView(View):
             self._apart |= {part.id for part in proposal.parts}
             self.items = self._taken_apart(self.items)
             self.look()
-        elif answer.decides and answer.key in "es" and approve.is_for(answer.key, proposal):
+        elif answer.decides and answer.key in "es":
             self._prepare(proposal, answer)
         elif answer.decides:
             self._decide(proposal, answer)
         elif answer.key == "?":
-            self.passage = Passage("keys", [f"  {key:<3}  {text}" for key, text in approve.KEYS.items()])
+            keys = approve.keys_of(proposal)
+            self.passage = Passage("keys", [f"  {key:<3}  {value.meaning}" for key, value in keys.items()])
         else:
             self.state = [approve.NOT_A_KEY]
 

@@ -14,7 +14,8 @@ from dialogue import Dialogue
 from rich.console import Console
 from terminal import OURS, environment, program, started
 
-from tars_memory.doors.cli.approve import explained
+from tars_memory.curation.proposals import EndedFact, PlainLine, Proposal, ProposedFact, Related
+from tars_memory.doors.cli.approve import ReviewAnswer, answer_to, explained, offer
 from tars_memory.testing import make_vault
 
 DAY = "2026-11-20.md"
@@ -295,10 +296,52 @@ def test_any_width(desk: Desk, columns: int) -> None:
     assert sorted(desk.states()).count("promoted") == 1
 
 
+def proposed(op: str, **more: object) -> Proposal:
+    texts = dict.fromkeys(("section", "quote", "source", "date", "why"), "")
+    return Proposal(id="aaaaaaaa", op=op, target="Memory.md", text="rides to Galway", **texts)._replace(**more)
+
+
+NEW_FACT = ProposedFact("Anna", "lives in", "Cork", None, None, (), PlainLine("Memory.md", "", "Anna lives in Cork"))
+ENDED = EndedFact("bbbbbbbb", "lives in Turin", None, None, "lives in Turin", "Facts.md", 1, "- lives in Turin")
+BESIDE = Related("Memory.md", 1, "bbbbbbbb", "dentist on 15 Oct", raw="- dentist on 15 Oct")
+PROPOSED = {
+    "line": proposed("append"),
+    "line beside another": proposed("append", conflicts=(BESIDE,)),
+    "heading": proposed("add_section", text=""),
+    "note": proposed("create"),
+    "replacement": proposed("replace", replaces="- dentist on 15 Oct"),
+    "fact": proposed("fact", fact=NEW_FACT),
+    "fact that ends one": proposed("fact", fact=NEW_FACT._replace(ends=(ENDED,))),
+    "question": proposed("choose", conflicts=(BESIDE, BESIDE._replace(ref="cccccccc"))),
+    "removal": proposed("remove", replaces="- dentist on 15 Oct", text=""),
+    "conversation": proposed("together", parts=(proposed("append"),)),
+}
+
+
+@pytest.mark.parametrize("proposal", PROPOSED.values(), ids=PROPOSED)
+def test_the_prompt_its_explanation_and_what_is_taken_agree(proposal: Proposal) -> None:
+    told = [text.plain[2:7].strip() for text in explained(Console(width=200), proposal)]
+    prompt = re.findall(r"\[(.)(?: [1N])?\]", offer(proposal))
+    taken = [key for key in "abcdefghijklmnopqrstuvwxyz" if answer_to(proposal, key).key == key]
+    assert sorted(key for key in told if key != "r N") == taken
+    assert set(prompt) == {*taken} - {"s", "u"}
+    assert bool(answer_to(proposal, "r 1").chosen) == ("r N" in told) == bool(proposal.choices)
+    for key, rest in re.findall(r"\[(\w)\]([a-z ]+?)(?= \[|$)", offer(proposal)):
+        assert answer_to(proposal, f"{key.upper()}{rest}").key == key
+
+
+@pytest.mark.parametrize(
+    "typed", ["sì", "si", "ja", "yes", "oui", "ok", "lalala", "l 1", "a 1", "r x", "9" * 9_999, "1"]
+)
+@pytest.mark.parametrize("proposal", PROPOSED.values(), ids=PROPOSED)
+def test_another_word_decides_nothing(proposal: Proposal, typed: str) -> None:
+    assert answer_to(proposal, typed) == ReviewAnswer("")
+
+
 def test_what_keys_do_is_indented_below_itself() -> None:
-    shown = [text.plain for text in explained(Console(width=40))]
+    shown = [text.plain for text in explained(Console(width=40), PROPOSED["line"])]
     assert max(map(len, shown)) <= 40
-    assert shown[:2] == ["  a    accept it as it is: nothing is", "       replaced (of a question: all"]
+    assert shown[:2] == ["  a    accept it as it is: nothing is", "       replaced"]
 
 
 def test_text_that_would_steer_the_screen(tmp_path: Path) -> None:

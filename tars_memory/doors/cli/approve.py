@@ -42,27 +42,74 @@ AGAIN = "again"
 NO_LINE = "no line"
 NOT_A_KEY = "that is not an answer: ? says what each key does"
 NO_WORDS = "no words are left, so nothing is decided"
+
+
+class Key(NamedTuple):
+    """What a person may answer to a proposal.
+
+    Attributes:
+        rest: the rest of its name in the prompt, behind its letter; empty: only ``?`` lists it.
+        meaning: what it does.
+        ops: kinds of proposals that it applies to; empty for all.
+    """
+
+    rest: str
+    meaning: str
+    ops: tuple[str, ...] = ()
+
+
 KEYS = {
-    "a": "accept it as it is: nothing is replaced (of a question: all lines stay)",
-    "r N": "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)",
-    "e": "edit its words in $EDITOR, then accept",
-    "b": "keep both: accept it and leave the line or the fact that it names",
-    "m": "keep it as a line of Memory.md and not as a fact",
-    "s": "accept it under another heading",
-    "r": "reject it; it is not offered again",
-    "o": "decide the lines of a conversation one by one",
-    "l": "leave it for later (Enter does so too)",
-    "u": "take your last decision back",
-    "q": "quit; what you decided is done",
+    "a": Key("ccept", "accept it as it is: nothing is replaced"),
+    "o": Key("ne by one", "decide the lines of the conversation one by one", ("together",)),
+    "e": Key("dit", "edit its words in $EDITOR, then accept", ("append", "replace", "fact", "create")),
+    "b": Key("oth", "keep both: accept it and leave the line or the fact that it names", ("replace", "fact")),
+    "m": Key("emory", "keep it as a line of Memory.md and not as a fact", ("fact",)),
+    "r N": Key(" replace", "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)"),
+    "r": Key("eject", "reject it; it is not offered again"),
+    "s": Key("", "accept it under another heading", ("append", "replace")),
+    "l": Key("ater", "leave it for later (Enter does so too)"),
+    "u": Key("", "take your last decision back"),
+    "q": Key("uit", "quit; what you decided is done"),
 }
+"""All answers, in the order of the prompt."""
+_MEANINGS = {
+    "choose": {
+        "a": Key("ll stay", "all lines stay"),
+        "r N": Key(" remove", "remove line N (r 1 3: two of them)"),
+        "r": Key("eject", "reject the question; it is not asked again"),
+    },
+    "together": {
+        "a": Key("ccept all", "accept all lines: nothing is replaced"),
+        "r": Key("eject all", "reject all lines; they are not offered again"),
+    },
+}
+"""Answers with another meaning, by the kind of proposal."""
 KEY_WIDTH = 7
 """Number of terminal cells before the text of a key."""
 
 
-def explained(screen: Console) -> Iterator[Text]:
-    """Return the keys with what each does, a text that is longer than the line below itself."""
-    for key, text in KEYS.items():
-        first, *more = wrapped(screen, Text(text), KEY_WIDTH)
+def keys_of(proposal: Proposal) -> dict[str, Key]:
+    """Return the answers that a proposal takes: its prompt, the reply to ``?`` and :func:`answer_to` know these."""
+    kind = "append" if proposal.op == "add_section" and proposal.text.strip() else proposal.op
+    keys = {key: value for key, value in KEYS.items() if kind in (value.ops or (kind,))} | _MEANINGS.get(kind, {})
+    if proposal.fact and not proposal.fact.ends:
+        keys.pop("b", None)
+    if not proposal.choices:
+        keys.pop("r N", None)
+    return keys
+
+
+def offer(proposal: Proposal) -> str:
+    """Return the answers to a proposal as its prompt names them."""
+    named = {key: value.rest for key, value in keys_of(proposal).items() if value.rest}
+    only = "r 1" if len(proposal.choices) == 1 else "r N"
+    return " ".join(f"[{only if key == 'r N' else key}]{rest}" for key, rest in named.items())
+
+
+def explained(screen: Console, proposal: Proposal) -> Iterator[Text]:
+    """Return the answers to a proposal with what each does, a text that is longer than the line below itself."""
+    for key, value in keys_of(proposal).items():
+        first, *more = wrapped(screen, Text(value.meaning), KEY_WIDTH)
         yield from (Text(f"  {key}".ljust(KEY_WIDTH)).append(first[KEY_WIDTH:]), *more)
 
 
@@ -70,8 +117,8 @@ class ReviewAnswer(NamedTuple):
     """A person's answer to a proposal.
 
     Attributes:
-        key: one of :data:`KEYS`, for ``r N`` only the letter; ``?`` to have them explained; empty for an unknown key,
-            :data:`NO_LINE` for a number that no line has.
+        key: one of :func:`keys_of` the proposal, for ``r N`` only the letter; ``?`` to have them explained; empty for
+            another text, :data:`NO_LINE` for a number that no line has.
         chosen: REFs of the lines that the proposal replaces.
     """
 
@@ -90,17 +137,19 @@ class ReviewAnswer(NamedTuple):
 
 
 def answer_to(proposal: Proposal, typed: str) -> ReviewAnswer:
-    """Parse the typed answer to a proposal, also in full-width letters; an empty one is ``l``."""
-    typed = normalize("NFKC", typed)
-    key, numbers = typed[:1].lower() or "l", [word for word in re.split(r"[\s,]+", typed[1:].strip()) if word]
-    lines = proposal.choices
-    valid = [number for number in numbers if number.isdecimal() and 0 < int(number) <= len(lines)]
-    if key in "esmr" and numbers != valid:
-        return ReviewAnswer(NO_LINE)
-    known = "?qluaesbmro" if proposal.parts else "?qluaesbmr"
-    if key not in known or (key in "ab" and numbers):
+    """Parse the typed answer to a proposal: a letter or its name, also full-width; an empty one is ``l``."""
+    keys, lines = keys_of(proposal), proposal.choices
+    typed = normalize("NFKC", typed).lower()
+    typed = {key + value.rest: key for key, value in keys.items()}.get(typed, typed) or "l"
+    parsed = re.fullmatch(r"([a-z?])([\d\s,]{0,99})", typed)
+    if not parsed or parsed[1] not in (*keys, "?"):
         return ReviewAnswer("")
-    return ReviewAnswer(key, tuple(lines[int(number) - 1].ref for number in valid))
+    numbers = [int(number) for number in re.findall(r"\d+", parsed[2])]
+    if numbers and not (lines and parsed[1] in "esmr"):
+        return ReviewAnswer("")
+    if not all(0 < number <= len(lines) for number in numbers):
+        return ReviewAnswer(NO_LINE)
+    return ReviewAnswer(parsed[1], tuple(lines[number - 1].ref for number in numbers))
 
 
 def unknown_line_reply(proposal: Proposal) -> str:
@@ -156,8 +205,6 @@ class Sitting:
             heading: the heading to write the line below.
         """
         name, key = proposal.id, answer.key
-        if not is_for(key, proposal):
-            return ReviewOutcome([Text("that key does nothing here", style="dim")], done=False)
         try:
             if answer.rejects:
                 done = self.review.decide(reject=[name])
@@ -285,18 +332,17 @@ class Walk:
                 if self._decided(proposal, answer):
                     return answer.key if answer.rejects else AGAIN
             elif answer.key == "?":
-                _print(self.call, *explained(console(self.call.out)))
+                _print(self.call, *explained(console(self.call.out), proposal))
             else:
                 _print(self.call, Text(NOT_A_KEY, style="dim"))
 
     def _decided(self, proposal: Proposal, answer: ReviewAnswer) -> bool:
         """Decide the proposal, after asking for words or a heading; print the outcome; False if it still waits."""
         words = heading = None
-        if is_for(answer.key, proposal):
-            if answer.key == "e" and (words := self._edited(proposal)) is None:
-                return False
-            if answer.key == "s" and not (heading := self._typed("heading: ")):
-                return False
+        if answer.key == "e" and (words := self._edited(proposal)) is None:
+            return False
+        if answer.key == "s" and not (heading := self._typed("heading: ")):
+            return False
         outcome = self.sitting.decide(proposal, answer, words=words, heading=heading)
         self.call.notices(outcome.notices)
         _print(self.call, *outcome.lines)
@@ -408,42 +454,6 @@ def _ask(call: Call, prompt: str) -> str | None:
     except (OSError, ValueError):
         return None  # the terminal is gone
     return call.read_answer()
-
-
-_FOR = {
-    "b": ("replace", "fact"),
-    "m": ("fact",),
-    "e": ("append", "replace", "fact", "create"),
-    "s": ("append", "replace"),
-}
-"""Kinds of proposals that a key applies to, for keys that don't apply to all."""
-
-_NAMES = {"a": "ccept", "e": "dit", "b": "oth", "m": "emory", "o": "ne by one", "r": "eject", "l": "ater", "q": "uit"}
-"""Names of the keys, without their first letter."""
-_NAMES_OF = {"choose": {"a": "ll stay"}, "together": {"a": "ccept all", "r": "eject all"}}
-"""The same for kinds of proposals where a key has another meaning."""
-
-
-def offer(proposal: Proposal) -> str:
-    """Return the keys of a proposal, with their names."""
-    facts = "aebmrlq" if proposal.fact and proposal.fact.ends else "aemrlq"
-    by_kind = {"append": "aerlq", "create": "aerlq", "replace": "aebrlq", "fact": facts, "together": "aorlq"}
-    names = {**_NAMES, **_NAMES_OF.get(proposal.op, {})}
-    keys = " ".join(f"[{key}]{names[key]}" for key in by_kind.get(_kind(proposal), "arlq"))
-    if lines := proposal.choices:
-        verb = "remove" if proposal.op == "choose" else "replace"
-        keys = keys.replace(" [r]", f" [r {'1' if len(lines) == 1 else 'N'}] {verb} [r]", 1)
-    return keys
-
-
-def is_for(key: str, proposal: Proposal) -> bool:
-    """Return whether a key applies to a proposal of this kind."""
-    return _kind(proposal) in _FOR.get(key, (_kind(proposal),))
-
-
-def _kind(proposal: Proposal) -> str:
-    """Return the operation; a new heading with a line below it counts as ``append``."""
-    return "append" if proposal.op == "add_section" and proposal.text.strip() else proposal.op
 
 
 def show(call: Call, proposals: Sequence[Proposal]) -> None:
