@@ -362,3 +362,26 @@ def test_a_note_that_we_made_goes_with_the_last_of_its_lines_in_whatever_order_t
     place.write("b.md", add(b"- one\n"))
     place.store().undo()
     assert place.get("b.md") == b""  # it was there before us
+
+
+def test_a_line_stays_whose_other_copy_a_later_write_took_out(place: Place) -> None:
+    first = place.write("a.md", add(b"- one\n")).txn
+    place.put("a.md", b"- one\n\nby hand:\n- one\n")
+    later = place.write("a.md", swap(b"- one\n\n", b"\n")).txn
+    for dry_run in (True, False):
+        with pytest.raises(ConflictError, match=f"'- one' is in a.md, but {later} ") as caught:
+            place.store(dry_run=dry_run).undo(first)
+        assert f"tars-memory undo {later} " in caught.value.hint
+    assert place.get("a.md") == b"\nby hand:\n- one\n"
+    place.store(dry_run=True).undo(last=2)
+    place.store().undo(last=2)
+    assert place.get("a.md") == b"\nby hand:\n- one\n"
+
+
+def test_a_line_logged_twice_goes_with_the_undo_of_both(place: Place) -> None:
+    place.put("a.md", b"- zero\n")
+    names = [place.write("a.md", add(b"- one\n")).txn for _ in range(2)]
+    place.put("a.md", b"- one\n- zero\n- one\n- two\n")
+    for name in names:
+        place.store().undo(name)
+    assert place.get("a.md") == b"- zero\n- two\n"

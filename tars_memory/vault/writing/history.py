@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import os
 import re
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -684,6 +685,35 @@ def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[edits.Sp
             raise ConflictError(
                 f"{line!r} was removed from {entry.file} by {entry.txn}, and was written again since",
                 "if it is needed once, there is nothing to do; else put it back by hand",
+            )
+
+
+def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes, undone: Collection[str]) -> None:
+    """Refuse to take out a line of which a later write took out another copy: the one left may be the person's own.
+
+    Args:
+        journal: of the vault.
+        entry: the write to undo.
+        data: the note.
+        undone: transactions that are undone together with it.
+
+    Raises:
+        ConflictError: there is such a line, and a later write in force.
+    """
+    added = {line for span in unpack(entry.record) for line in edits.changed_texts(span)[1] if line.strip()}
+    present = added.intersection(edits.texts_of(data))
+    for later in entries(journal, path=entry.file) if present else ():
+        if later.txn <= entry.txn:
+            return
+        if later.undone or later.undoes or later.txn in undone:
+            continue
+        changes = [edits.changed_texts(span) for span in unpack(later.record)]
+        removed = Counter(line for lines, _ in changes for line in lines)
+        removed.subtract(line for _, lines in changes for line in lines)
+        if line := next((line for line in present if removed[line] > 0), b""):
+            raise ConflictError(
+                f"{text_of(line).strip()!r} is in {entry.file}, but {later.txn} ({later.command}) took such a line out",
+                f"tars-memory undo {later.txn} puts it back, and then {entry.txn} can be undone",
             )
 
 

@@ -302,7 +302,7 @@ class Store:
             NotFoundError: there is no such transaction, or nothing left to undo.
             ConflictError: a note has changed too much; the message shows the change that can't be undone.
         """
-        from tars_memory.vault.writing.history import find_transactions, none_undone
+        from tars_memory.vault.writing.history import find_transactions, none_undone, refuse_ambiguous
 
         with self.transaction("undo") as transaction:
             chosen = find_transactions(self.journal, txn, last)
@@ -310,13 +310,15 @@ class Store:
                 transaction.make_atomic()
             for name, _ in chosen:
                 self.journal.check_undamaged(name)
+            names = [name for name, _ in chosen]
             for name, group in chosen:
                 before = len(transaction.written)
                 try:
                     for entry in reversed(group):
+                        refuse_ambiguous(self.journal, entry, transaction.read(entry.file) or b"", names)
                         transaction.undo_write(entry)
                 except errors.ConflictError as error:
-                    raise none_undone(error, name, [other for other, _ in chosen if other != name]) from error
+                    raise none_undone(error, name, [other for other in names if other != name]) from error
                 if len(transaction.written) == before:
                     transaction.mark(name)
             return list(transaction.written)
