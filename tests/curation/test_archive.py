@@ -16,7 +16,7 @@ from curation.tidykit import Desk
 from tars_memory.capture.remember import Caller
 from tars_memory.curation.tidying import archive as archiving
 from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, DailyMove, archive
-from tars_memory.errors import UnwritableError, UsageError
+from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.settings import ReviewOptions, TidyOptions
 from tars_memory.vault.inbox import FIELDS, INBOX, keep
@@ -413,6 +413,16 @@ def test_a_kill_between_the_two_writes_leaves_both_and_the_next_run_ends_it(
     assert move(desk) == ["2026-01-02.md", "2026-01-03.md"]
     assert desk.files() == {f"archive/{path}": data for path, data in before.items()}
     desk.store().undo(last=2)
+    assert desk.files() == before
+
+
+def test_a_note_changed_in_the_archive_is_not_there_twice_after_an_undo(desk: Desk) -> None:
+    desk.put("2026-01-02.md", "- x\n")
+    assert move(desk) == ["2026-01-02.md"]
+    desk.put("archive/2026-01-02.md", "- x\n- by hand\n")
+    before = desk.files()
+    with pytest.raises(ConflictError, match=r"archive/2026-01-02.md has moved on"):
+        desk.store().undo()
     assert desk.files() == before
 
 

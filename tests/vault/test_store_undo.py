@@ -385,3 +385,14 @@ def test_a_line_logged_twice_goes_with_the_undo_of_both(place: Place) -> None:
     for name in names:
         place.store().undo(name)
     assert place.get("a.md") == b"- zero\n- two\n"
+
+
+def test_a_note_made_whole_and_changed_since_stays_and_its_writing_does_not_count_as_undone(place: Place) -> None:
+    place.write("a.md", add(b"- one\n"))
+    place.store().undo()
+    again = place.store().undo(next(place.store().history()).txn)[0].txn
+    place.put("a.md", b"- one\n- two\n")
+    with pytest.raises(ConflictError, match="made it; undo would remove what was changed"):
+        place.store().undo(again)
+    assert place.get("a.md") == b"- one\n- two\n"
+    assert not next(place.store().history()).undone

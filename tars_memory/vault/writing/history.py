@@ -100,6 +100,8 @@ class JournalEntry:
         if current == self.record["old"]:
             return ()
         _refuse_rewritten(data, self, spans)
+        if self.op == "create" and not spans:
+            raise self._refusal(data, spans, "it was changed")
         try:
             return _splices_before_additions(data, self.record, spans) or edits.reversed_by_text(data, spans)
         except ConflictError as error:
