@@ -363,6 +363,44 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     assert kept("I live in Leeds.", "Leeds is nice.", "No, Leicester.") == []
 
 
+@pytest.mark.parametrize(
+    ("said", "back"),
+    [
+        ("I love rock.", "No, wait."),
+        ("I love rock climbing.", "No wait, that's for the kids."),
+        ("I have a twin brother.", "No, scratch that, half brother."),
+        ("Ich mag Jazz.", "Nein, Moment."),
+        ("J'aime le tofu.", "Enfin non, je le supporte."),
+        ("Me gusta el jazz.", "No, espera."),
+        ("Amo il latino.", "Anzi no."),
+        ("Gosto de samba.", "Não, espera, de choro."),
+        ("Ik heb twee katten.", "Nee, wacht, vier."),
+    ],
+)
+def test_what_somebody_interrupts_with_a_denial_is_taken_back(said: str, back: str) -> None:
+    assert len(kept(said)) == 1
+    assert kept(f"{said} {back}") == []
+    assert kept(said, "Fine.", "No, wait, let me look it up.") == kept(said)
+    assert kept("I live in York. Actually wait, can you do it in Python?") == ["I live in York"]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("I live in Cork.", "I meant Kerry, not Cork."),
+        ("Ich wohne in Köln.", "Ich meinte Bonn, nicht Köln."),
+        ("J'habite à Lyon.", "Je voulais dire Lille, pas Lyon."),
+        ("Vivo en Lima.", "Quise decir Quito, no Lima."),
+        ("Abbiamo deciso di andare a Vienna.", "Volevo dire Berna, non Vienna."),
+        ("Moro em Ouro Branco.", "Eu quis dizer Ouro Preto, não Ouro Branco."),
+        ("Ik woon in Gent.", "Ik bedoelde Brugge, niet Gent."),
+    ],
+)
+def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> None:
+    assert len(kept(said)) == 1
+    assert kept(said, "Fine.", meant) == []
+
+
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
     for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))

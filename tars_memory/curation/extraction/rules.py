@@ -104,6 +104,8 @@ _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
+_RETHINKS = r"\W*(?:{}\W+(?:%s)|(?:%s)\W+{})\b"
+"""A denial and a repair at once: ``no, wait``, ``enfin non``; ``%s`` is a repair."""
 _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
 """Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
 (``well, I used to``).
@@ -203,7 +205,10 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
             if unkept:  # "don't remember this" is often a sentence of its own, before the one that it is about
                 found[turn.number] += [each.text for each in said[at : at + 2]]
             doubts = at and lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
-            if doubts or _takes_back(sentence, lang, opens=not at) or (unkept and at == len(said) - 1):
+            rethinks = at and not sentence.asks and _rethinks(plain) is not None  # "No, wait."
+            rethinks = rethinks and not _amends(sentence, said[at - 1].text, behind=True)
+            back = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
+            if back or (unkept and at == len(said) - 1):
                 number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
                 found[number] += [text] if text else []
         if said:
@@ -266,7 +271,7 @@ def _corrected_by(
         asker: the turn of somebody else that the sentence may answer; None for none.
     """
     quote = " ".join(sentence.text.split())
-    denies = phrase_pattern("feedback", "denies", r"\W*{}\b").match(quote) is not None
+    denies, repairs = (phrase_pattern("feedback", key, r"\W*{}\b").match(quote) for key in ("denies", "repairs"))
     found = _DENIED.search(quote)
     opens, near = not turn.text[: sentence.start].strip(), {each.number for each in recent}
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
@@ -287,7 +292,7 @@ def _corrected_by(
             elif denies and values and not asked:
                 last = old
         yield from [last] if last else ()
-    elif denies and found:
+    elif found and (denies or repairs):
         denying = [old for old in before if old.turn in near and _has(old.text, found["value"])]
         yield from denying if len(denying) == 1 else ()
     elif opens and not asked and not sentence.asks:
@@ -302,9 +307,21 @@ def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
     something else. One that opens a turn does not if it only doubts (``Yeah, right!``): it speaks of the answer.
     """
     plain = _plain(sentence)
-    back = lang.pattern("taken_back").match(plain)
+    back = _taken_back(plain, lang)
     pause = phrase_pattern("feedback", "trailing_asides", r"\s*(?:[^\w\s]|$|{}\b)")
     return bool(back and pause.match(plain, back.end()) and not (opens and back.groupdict().get("doubts")))
+
+
+def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
+    """Return what takes back the sentence before, at the beginning of another or behind a lead ("No, scratch that")."""
+    lead = lang.pattern("leads").match(plain)
+    return lang.pattern("taken_back").match(plain) or (lead and lang.pattern("taken_back").match(plain, lead.end()))
+
+
+def _rethinks(plain: str) -> re.Match[str] | None:
+    """Return the denial and the repair with which a sentence begins: so people interrupt themselves."""
+    form = _RETHINKS.replace("%s", alternatives_of_all("feedback", "repairs"))
+    return phrase_pattern("feedback", "denies", form).match(plain)
 
 
 def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
@@ -314,12 +331,13 @@ def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     plain, mine = _plain(sentence), [alternatives_of_all(*each) for each in (("kinds", "mine"), ("names", "kin"))]
     if phrase_pattern("feedback", "repairs", _MEANS.replace("%s", r"(?:{})\s+(?:{})".format(*mine))).fullmatch(plain):
         return phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(said) is not None
-    values = _VALUE.findall(plain)
+    rethinks = _rethinks(plain)
+    values = _VALUE.findall(plain, rethinks.end() if rethinks else 0)
     if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
         forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
         if any(phrase_pattern(*form).fullmatch(plain) for form in forms):
             return True
-    if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks:
+    if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks or rethinks:
         return False
     small = phrase_pattern("feedback", "denies", _SMALL).fullmatch(plain)
     if small and small[1].casefold() not in common_words():  # but "no, thanks"
@@ -434,7 +452,7 @@ class _UserTurn:
             plain = _plain(sentence)
             if len(plain) > MOST_CHARACTERS:
                 continue
-            if back := lang.pattern("taken_back").match(plain):
+            if back := _taken_back(plain, lang):
                 rest = plain[back.end() :].lstrip(" ,;:.!–—-")
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
                     continue
