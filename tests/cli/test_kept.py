@@ -337,6 +337,38 @@ def test_what_came_on_stdin_and_is_no_text_is_refused_and_kept_to_the_byte(desk:
         assert (done.stdout.decode(), done.stderr) == (meant, b"")
 
 
+class Cut(io.RawIOBase):
+    """A pipe on which some text comes, and then a signal to the process that reads it."""
+
+    def __init__(self, text: bytes, number: int) -> None:
+        self.parts, self.number = [text[:9], text[9:]], number
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.parts:
+            os.kill(os.getpid(), self.number)
+            raise AssertionError("the signal ends it")
+        part = self.parts.pop(0)
+        buffer[: len(part)] = part
+        return len(part)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_came_on_stdin_before_a_signal_is_kept_in_a_file_and_not_written(desk: Desk, number: int) -> None:
+    before = {path: path.read_bytes() for path in desk.root.rglob("*.md")}
+    for argv in (["remember"], ["log"], ["new", "Note"], ["learn", "how"], ["topic", "--agent", "claude", "t"]):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Cut(b"one line\nand half", number))))
+            env = {"TARS_MEMORY_HOME": str(desk.home), "TARS_MEMORY_DIR": str(desk.root)}
+            code = run([*argv, "--stdin"], Call(env))
+        told = desk.capsys.readouterr().err
+        assert code == 128 + number and "what came on stdin is kept in " in told, (argv, told)
+    assert {path: path.read_bytes() for path in desk.root.rglob("*.md")} == before
+    assert [text.rstrip("\n") for text in desk.aside()] == ["one line\nand half"] * 5 and desk.waiting() == []
+
+
 def test_words_that_an_ascii_locale_hides_name_the_locale(desk: Desk) -> None:
     code, told = desk.call("log", "größe".encode().decode("ascii", "surrogateescape"))
     assert code == 2 and "LC_ALL=C.UTF-8" in told and "NUL" not in told, told

@@ -45,6 +45,9 @@ PATIENCE = 3.0
 ACTORS: tuple[Actor, ...] = ("agent", "script", "cron", "person")
 """Values that ``TARS_MEMORY_ACTOR`` may have. ``person`` only counts where a person could be: at a terminal."""
 
+STDIN_PART = 65_536
+"""Maximum number of bytes that one read of stdin takes."""
+
 LINE_NUMBER = r"(?s):[0-9]+(?::.*)?$"
 """The line number behind a path, and the text that may follow it, as a hit is printed."""
 
@@ -65,15 +68,16 @@ class Typed:
         item: the name of the input in the spool; the written entry bears it, so that nothing is written twice.
         source: where the text came from if the shell's history can't bring it back: ``on stdin``, ``from the editor``;
             else empty.
+        cut: what had come on stdin when a signal or an error cut it short. It is no text to write, but a file keeps it.
     """
 
-    __slots__ = ("arguments", "command", "item", "source")
+    __slots__ = ("arguments", "command", "cut", "item", "source")
 
     def __init__(self, command: str, arguments: dict[str, Any]) -> None:
         self.command = command
         self.arguments = arguments
         self.item = vault.writing.store.new_item()
-        self.source = ""
+        self.source = self.cut = ""
 
 
 class Call:
@@ -324,7 +328,13 @@ class Call:
         """
         if stdin:
             one_only({metavar: words, "--stdin": stdin})
-            text = read_stdin()
+            came: list[bytes] = []
+            try:
+                text = read_stdin(came)
+            except BaseException:
+                if self.typed is not None:
+                    self.typed.cut = as_text(came)
+                raise
             if not text.strip():
                 raise UsageError("nothing came on stdin", f"pipe the text in: … | tars-memory {self.called} --stdin")
             if self.typed is not None:
@@ -620,9 +630,18 @@ def instant(text: str, origin: str) -> datetime:
     return when.astimezone()
 
 
-def read_stdin() -> str:
-    """Read all of stdin as text; bytes that are not UTF-8 become lone surrogates."""
-    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+def read_stdin(came: list[bytes] | None = None) -> str:
+    """Read all of stdin as text; ``came`` holds what was read, also if a signal cuts it short."""
+    came = [] if came is None else came
+    stdin: Any = sys.stdin.buffer
+    # In one call, so that no signal comes between reading a part and keeping it.
+    came.extend(iter(partial(stdin.read1, STDIN_PART), b""))
+    return as_text(came)
+
+
+def as_text(came: Iterable[bytes]) -> str:
+    """Return bytes that came on stdin as text; those that are not UTF-8 become lone surrogates."""
+    return b"".join(came).decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
 def _end(number: int, _frame: object) -> None:

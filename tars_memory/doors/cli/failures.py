@@ -100,7 +100,9 @@ def keep(error: BaseException, call: Call, argv: Sequence[str]) -> None:
         return
     call.listen(signal.SIG_IGN)  # a signal must not cut this off
     typed = call.typed
-    if _is_refusal(error, typed.command if typed else ""):
+    if typed and typed.cut:
+        kept = _aside(call, typed.cut, typed.command, "on stdin")
+    elif _is_refusal(error, typed.command if typed else ""):
         source = typed.source if typed else ""
         text = typed.arguments.get("text", "") if typed and source else _left_in_the_pipe(argv)
         kept = _aside(call, text, typed.command if typed else "typed", source or "on stdin") if text.strip() else ""
