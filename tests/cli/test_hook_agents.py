@@ -258,6 +258,8 @@ def test_no_agent_here_is_said_and_so_is_an_unknown_one(env: dict[str, str]) -> 
     assert done.returncode == 2
     assert "no agent's settings are here" in done.stderr
     assert "claude (Claude Code)" in done.stderr
+    done = run(env, "uninstall")
+    assert (done.returncode, done.stderr) == (0, "tars-memory: nothing to do: not installed\n")
     assert run(env, "install", "zed").returncode == 2
     assert run(env, "instal").returncode in (0, 2)
     assert [each["there"] for each in json.loads(run(env, "status", "--json").stdout)["agents"]] == [False] * 5

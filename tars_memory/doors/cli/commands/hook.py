@@ -282,7 +282,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     if action == "status":
         return _show_status(call, hosts, names or list(hooks.AGENTS))
     names = list(dict.fromkeys(names)) or hosts.installed()
-    if not names:
+    if not names and action == "install":
         titles = ", ".join(f"{name} ({host.title})" for name, host in jobs.hosts.HOSTS.items())
         raise UsageError("no agent's settings are here", f"name the agent: {titles}")
     edits = _planned(call, hosts, action, names)
