@@ -110,7 +110,8 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
     day = on or ctx.now.date()
     if fact.until is not None and on is None and fact.until <= day:
         day = fact.until
-        ctx.notices.append(f"its end stays {fact.until}: --on DATE moves it")
+        ended = f"{fact.subject} {fact.predicate}:: {fact.object} ended on {day} already"
+        ctx.notices.append(f"{ended}; for another day: tars-memory facts end {fact.ref} --on DATE")
     elif fact.until is not None and fact.until != day:
         ctx.notices.append(f"it was to end on {fact.until}; now it ends on {day}")
     if fact.since is not None and day < fact.since:

@@ -376,7 +376,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     if not target:
         raise UsageError("no fact is named", f"{VERBS[verb]}; tars-memory facts --all lists them")
     if verb == "end":
-        return call.report(memory.end_fact(target, on=call.day(on, "--on")), repeated="it ended then already")
+        return call.report(memory.end_fact(target, on=call.day(on, "--on")), repeated="nothing was written")
     return call.report(memory.remove_fact(target))
 
 
