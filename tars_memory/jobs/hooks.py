@@ -48,6 +48,12 @@ LINES = {"tools": TOOL, "corrections": CORRECTION, "compaction": COMPACT}
 LINE = 80
 """Maximum number of characters in such a line that describe the event."""
 
+TAIL = 64_000
+"""Number of bytes at the end of a log in which to look for a sign that the person stopped the agent."""
+
+STOPPED = ("[Request interrupted by user", "<turn_aborted")
+"""The beginnings of the messages by which Claude Code and Codex record that the person stopped them."""
+
 AGENTS = ("claude", "codex", "gemini", "cursor", "copilot")
 """The agents that we know how to answer, as ``--agent`` takes them."""
 
@@ -166,10 +172,52 @@ def daily_line(agent: str, event: Event, wanted: Collection[str], mask: Callable
     if event.kind == COMPACT in wanted:
         how = cut(mask(event.what), LINE)
         return f"[{agent or 'agent'}] session compacted" + (f" — {how}" if how else "")
-    if event.kind == CORRECTION in wanted:
+    stopped = event.kind == PROMPT and CORRECTION in wanted and was_stopped(event.transcript, event.prompt)
+    if stopped or event.kind == CORRECTION in wanted:
         prompt = cut(mask(event.prompt), LINE)
         return f"correction: {prompt}" if prompt else ""
     return ""
+
+
+def was_stopped(transcript: str, prompt: str) -> bool:
+    """Whether the person's last act in a conversation was to stop the agent, so that this prompt corrects it.
+
+    Args:
+        transcript: the log.
+        prompt: what the person types now; skipped if it is in the log already.
+    """
+    try:
+        with open(transcript, "rb") as log:
+            log.seek(max(0, os.fstat(log.fileno()).st_size - TAIL))
+            rows = log.read().split(b"\n")
+    except OSError:
+        return False
+    for row in reversed(rows):
+        try:
+            record = json.loads(row)
+        except (ValueError, RecursionError):
+            continue
+        for text in reversed(_message_texts(record)):
+            if text.lstrip().startswith(STOPPED):
+                return True
+            if text.strip() != prompt.strip():
+                return False
+    return False
+
+
+def _message_texts(record: object) -> list[str]:
+    """Return the texts of a message in a log of Claude Code or Codex; of a message of the model only ``…``."""
+    if not isinstance(record, dict):
+        return []
+    message = record.get("message") or record.get("payload")
+    if record.get("type") not in ("user", "assistant", "response_item") or not isinstance(message, dict):
+        return []
+    if message.get("role") == "assistant":
+        return ["…"]
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)] if message.get("role") == "user" else []
 
 
 def cut(text: str, most: int) -> str:

@@ -144,6 +144,43 @@ def installed_command(home: Path) -> str:
     return str(settings["hooks"]["SessionStart"][-1]["hooks"][-1]["command"])
 
 
+def record(role: str, *texts: str, **more: Any) -> str:
+    """A record of a log of Claude Code."""
+    return json.dumps(
+        {"type": role, "message": {"role": role, "content": [{"type": "text", "text": t} for t in texts]}}
+    )
+
+
+STOP = "[Request interrupted by user for tool use]"
+LOGS = {
+    "stopped": ([record("user", "run it"), record("assistant", "running"), record("user", STOP)], True),
+    "and it stands there": ([record("user", STOP), record("user", "no, with pnpm")], True),
+    "went on": ([record("user", STOP), record("user", "go on"), record("assistant", "so be it")], False),
+    "quoted": ([record("user", "run it"), record("assistant", STOP)], False),
+    "codex": (
+        [
+            json.dumps({"type": "response_item", "payload": {"role": "user", "content": [{"text": "<turn_aborted>"}]}}),
+            json.dumps({"type": "event_msg", "payload": {"type": "turn_aborted"}}),
+        ],
+        True,
+    ),
+    "damaged": (["{", "[]", record("user", STOP), '{"type": "user", "message": 3}'], True),
+    "empty": ([], False),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_correction_is_what_is_typed_after_the_agent_was_stopped(tmp_path: Path, name: str) -> None:
+    rows, stopped = LOGS[name]
+    log = tmp_path / "t.jsonl"
+    log.write_text("".join(f"{row}\n" for row in rows))
+    assert hooks.was_stopped(str(log), "no, with pnpm") is stopped
+
+
+def test_a_log_that_is_not_there_shows_no_correction(tmp_path: Path) -> None:
+    assert not hooks.was_stopped(str(tmp_path / "none"), "x")
+
+
 def line_of(event: dict[str, Any], wanted: str = "tools, corrections, compaction", agent: str = "claude") -> str:
     return hooks.daily_line(
         agent, hooks.event_of(json.dumps(event).encode()), hooks.lines_of(listed(wanted)).values(), secrets.mask
