@@ -438,30 +438,28 @@ def _add_lines(chunk: Candidate, left_out: set[int]) -> None:
 def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
     """Count the terms in lines and chunks; in all of them at once, for most contain none."""
     texts: list[str] = []
-    for chunk in chunks:
-        if chunk.lines:
-            row = chunk.row
-            texts.append(" ".join((row.title, *row.aliases, *row.headings, row.date or "")))
-            texts += (line.text for line in chunk.lines)
+    lined = [chunk for chunk in chunks if chunk.lines]
+    for chunk in lined:
+        row = chunk.row
+        texts.append(" ".join((row.title, *row.aliases, *row.headings, row.date or "")))
+        texts += (line.text for line in chunk.lines)
     counts = iter(terms.count_lines(texts))
-    for line in (line for chunk in chunks for line in chunk.lines):
-        line.shown = vault.suspicion.shown(line.text)
-    for chunk in chunks:
-        if not chunk.lines:
-            continue
-        chunk.counts = next(counts)
+    for chunk, shown in zip(lined, [vault.suspicion.shown(chunk.texts) for chunk in lined], strict=True):
+        named = next(counts)
+        chunk.counts = {**named}
         for line in chunk.lines:
-            line.counts = next(counts)
+            line.counts, line.shown = next(counts), shown[line.index]
             for term, n in line.counts.items():
                 chunk.counts[term] = chunk.counts.get(term, 0) + n
         if terms.phrases:
             terms.add_phrases("\n".join(line.text for line in chunk.lines), chunk.counts)
-        _count_shown(chunk, terms)
+        _count_shown(chunk, terms, named)
 
 
-def _count_shown(chunk: Candidate, terms: Terms) -> None:
-    """Count a term in the text that Obsidian shows; in link targets, pictures, HTML tags and comments only if no line
-    of the chunk shows it: the address of a badge is found, but is not an answer next to a sentence.
+def _count_shown(chunk: Candidate, terms: Terms, named: Container[str]) -> None:
+    """Count a term in the text that Obsidian shows; in link targets, pictures, HTML tags, comments and queries of
+    plugins only if no line of the chunk shows it, and its headings and names don't have it (``named``): the address of
+    a badge is found, but is not an answer next to a sentence, nor is ``![[Giulia.png]]`` in Giulia's note.
 
     Lines that show nothing and contain no term are removed from the chunk.
     """
@@ -471,7 +469,7 @@ def _count_shown(chunk: Candidate, terms: Terms) -> None:
     counts = dict(zip(partly, terms.count_lines([line.shown for line in partly]), strict=True))
     seen = {term for line in chunk.lines for term in counts.get(line, line.counts)}
     for line, found in counts.items():
-        line.counts = found | {term: n for term, n in line.counts.items() if term not in seen}
+        line.counts = found | {term: n for term, n in line.counts.items() if term not in seen and term not in named}
     answers = [line for line in chunk.lines if line.counts or line.shown.strip()]
     if answers:
         for line, before in zip(answers[1:], answers, strict=False):
@@ -492,8 +490,14 @@ def _answering(chunks: Iterable[Candidate], hidden: Container[int], excluded: Ex
 
 
 def _without_wordless(chunks: Sequence[Candidate]) -> list[Candidate]:
-    """Leave out chunks with nothing but bullets without words, of notes that have others: a template's empty tasks."""
-    bare = {chunk.row.id for chunk in chunks if all(line.known.kind == "empty" for line in chunk.lines)}
+    """Leave out chunks with nothing but bullets without words, or lines that show nothing and contain no term, of notes
+    that have others: a template's empty tasks, the pictures below a heading.
+    """
+
+    def is_bare(line: CandidateLine) -> bool:
+        return line.known.kind == "empty" or not (line.shown.strip() or line.counts)
+
+    bare = {chunk.row.id for chunk in chunks if all(map(is_bare, chunk.lines))}
     worded = {chunk.row.note_id for chunk in chunks if chunk.row.id not in bare}
     return [chunk for chunk in chunks if chunk.row.id not in bare or chunk.row.note_id not in worded]
 

@@ -17,6 +17,7 @@ from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, fences, quote_in, speaker_in
 from tars_memory.vault.model import Entry, Splice
+from tars_memory.vault.suspicion import RUN_BY_PLUGIN
 from tars_memory.vault.vault import Vault, is_conflict_copy
 
 LEFT_OUT = "Left out"
@@ -351,11 +352,6 @@ MAX_TOPIC = 60
 MAX_NAME = 80
 """Maximum length of a speaker's name, in characters."""
 
-_RUN_BY_PLUGIN = re.compile(
-    r"^([ ]{0,3}(?:`{3,}|~{3,})[ \t]*)(?=dataview|datacore|js-engine|meta-bind|templater|customjs)", re.IGNORECASE
-)
-"""The first line of a fence that a plugin of Obsidian runs as code when the note is shown."""
-
 _UNSAFE_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\](){}%]+')
 """Characters that Obsidian, links or file systems don't allow in a name, or that make it look like a conflict copy."""
 
@@ -510,7 +506,7 @@ def _quoted(text: str) -> Iterator[str]:
             line = re.sub(r"^([ ]{0,3})(?=</?[A-Za-z!?]|<[!?]|\[[^\[\]]+\]:)", r"\1\\", line)
             line = re.sub(r"^([ ]{0,3})(?=`{3,}|~{3,})", r"\1\\", line)
         else:
-            line = _RUN_BY_PLUGIN.sub(r"\1\\", line).replace("<%", r"<\%")
+            line = re.sub(RUN_BY_PLUGIN, r"\1\\", line).replace("<%", r"<\%")
         yield line.rstrip(" \t")
 
 

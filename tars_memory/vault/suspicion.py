@@ -12,7 +12,7 @@ doesn't see of a line. It is in this module because a keyword search needs it an
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
 from tars_memory.errors import UsageError
@@ -249,11 +249,13 @@ _KEPT_OR_INVISIBLE = f"(?P<kept>{_VISIBLE_SEQUENCES})|[{CONTROL}{IGNORABLE}]+"
 
 _TARGET = r"\((?:[^()\\]|\\.|\([^()]*\))*\)"
 _MARKDOWN_UNSEEN = (
-    rf"!\[[^\[\]]*\]{_TARGET}|(?<=\]){_TARGET}"  # a picture, or where a link leads
-    r"|<!--.*?-->|%%.*?%%"
+    rf"!\[[^\[\]]*\]{_TARGET}|!\[\[[^\[\]]*\]\]|(?<=\]){_TARGET}"  # a picture, an embed, or where a link leads
+    r"|<!--.*?-->|%%.*?%%|^\^[\w-]+\s*$"  # a comment, or the id of the block above
     r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
 )
 """The parts of a markdown line that a reader doesn't see."""
+RUN_BY_PLUGIN = r"(?i)^([ ]{0,3}(?:`{3,}|~{3,})[ \t]*)(?=dataview|datacore|js-engine|meta-bind|templater|customjs)"
+"""The first line of a fence that a plugin of Obsidian runs as code when the note is shown."""
 
 
 def visible(text: str, replaced: Callable[[str], str] = lambda _: "") -> str:
@@ -303,8 +305,22 @@ def count_invisible(text: str) -> int:
     return len(re.findall(UNSEEN, text)) - len(re.findall(UNSEEN, visible(text)))
 
 
-def shown(line: str) -> str:
-    """Return a markdown line as a reader sees it: only the words of a link, no picture, HTML tag or comment."""
-    if "](" in line or "%%" in line or "<" in line:
-        return re.sub(_MARKDOWN_UNSEEN, "", line)
-    return line
+def shown(lines: Iterable[str]) -> list[str]:
+    """Return markdown lines as a reader sees them: only the words of a link, no picture, embed, HTML tag, comment
+    or block id of its own line, and nothing of a fence that a plugin runs, whose result is shown instead.
+    """
+    found: list[str] = []
+    fence = ""
+    for line in lines:
+        mark = line.strip() if fence or "```" in line or "~~~" in line else ""
+        if fence:
+            found.append("")
+            fence = "" if mark.startswith(fence) and not mark.strip(fence[0]) else fence
+        elif mark and (run := re.match(RUN_BY_PLUGIN, line)):
+            found.append("")
+            fence = run[1].strip()
+        elif "](" in line or "![[" in line or "%%" in line or "<" in line or line[:1] == "^":
+            found.append(re.sub(_MARKDOWN_UNSEEN, "", line))
+        else:
+            found.append(line)
+    return found

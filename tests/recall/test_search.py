@@ -425,6 +425,31 @@ def test_what_a_reader_sees_comes_before_addresses_pictures_tags_and_comments(tm
     recalled.close()
 
 
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_an_embed_is_no_answer_beside_text_but_is_found_by_its_own_words(tmp_path, mode):
+    text = "# Giulia Rossi\n\nA kind neighbour.\nGiulia is the head of a school.\n\n![[Giulia Rossi.png]]\n"
+    more = "\n## Fotos of Giulia\n\n![[Giulia Rossi at the lake.png|300]]\n\n![[Giulia Rossi again.png]]\n"
+    others = {f"Other {number}.md": f"Note {number} is about geese.\n" for number in range(8)}
+    recalled = Recalled(tmp_path, {"Giulia Rossi.md": text + more, "Attic.md": "![[Attic.png]]\n", **others})
+    for question in ("where does Giulia Rossi work", "Giulia Rossi", "Giulia"):
+        best = recalled.search(question, mode).hits[0].best_line[1]
+        assert best == "Giulia is the head of a school.", question
+        assert not any("again" in line for line in recalled.found(question, mode)), question
+    assert recalled.search("lake", mode).hits[0].best_line[1] == "![[Giulia Rossi at the lake.png|300]]"
+    assert recalled.search("attic", mode).hits[0].best_line[1] == "![[Attic.png]]"
+    recalled.close()
+
+
+def test_a_query_that_a_plugin_runs_is_found_by_what_nothing_else_says(tmp_path):
+    fence = "```dataview\nTABLE author, harvest\nFROM #books\n```"
+    text = f"# Shelf\n\n{fence}\n\nThe harvest was good.\n```py\nauthor = 1\n```\n"
+    recalled = Recalled(tmp_path, {"Shelf.md": text, "Geese.md": "Geese fly.\n"})
+    assert not any("TABLE" in line for line in recalled.found("author of the harvest"))
+    assert recalled.found("author")[0].split("\n")[-2:] == ["author = 1", "```"]
+    assert "FROM #books" in recalled.found("books")[0]
+    recalled.close()
+
+
 def test_a_sentence_is_answered_by_a_line_that_contains_all_its_words_however_few_notes_there_are(tmp_path):
     """In a vault of two notes FTS5 gives every word the idf 0; the shares of the words are rounded sums."""
     fruits = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"]
