@@ -6,8 +6,6 @@ import os
 import shlex
 import shutil
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -262,15 +260,3 @@ def test_the_help_begins_with_a_dozen_commands_whose_examples_are_their_own() ->
     for name, example in EVERY_DAY.items():
         assert example in [line.partition("  #")[0].rstrip() for line in load(name).examples.splitlines()], example
     assert all(name in [each for names in COMMANDS.values() for each in names] for name in HIDDEN)
-
-
-def test_scripts_of_older_versions_go_on_working(folder: Path) -> None:
-    more = {"_TARS_MEMORY_COMPLETE": "complete_bash", "COMP_WORDS": "tars-memory search --mo", "COMP_CWORD": "2"}
-    done = subprocess.run(
-        [sys.executable, "-m", "tars_memory"],
-        env={**environ(folder), **more},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.split() == ["--mode"]

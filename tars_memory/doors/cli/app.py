@@ -212,27 +212,6 @@ def _show_version(ctx: typer.Context, _param: typer.CallbackParam, value: bool) 
         raise typer.Exit
 
 
-def _completion(verb: str) -> TyperOption:
-    """Return ``--install-completion`` or ``--show-completion``, the old names of the command ``completion``."""
-
-    def do(ctx: typer.Context, _param: typer.CallbackParam, value: bool) -> None:
-        if value and not ctx.resilient_parsing:
-            setup = import_module("tars_memory.doors.cli.commands.setup")
-            getattr(setup, verb)(call_of(ctx), "")
-            raise typer.Exit
-
-    name = f"{verb}_completion"
-    return TyperOption(
-        param_decls=[name, "--" + name.replace("_", "-")],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        hidden=True,
-        callback=do,
-        help="As the command completion.",
-    )
-
-
 def build() -> Group:
     """Return the program's command line, without its commands."""
     version = TyperOption(
@@ -245,7 +224,7 @@ def build() -> Group:
     )
     return Group(
         name=PROGRAM,
-        params=[*shared(writes=True), version, *map(_completion, ("install", "show")), help_option()],
+        params=[*shared(writes=True), version, help_option()],
         add_help_option=False,
         help=HELP_TEXT,
         rich_markup_mode=None,
@@ -287,9 +266,6 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
             group = build()
             if call.env.get(COMPLETES) in ("bash", "zsh", "fish"):
                 return _complete(group, list(argv), call)
-            if f"_{name}_COMPLETE".replace("-", "_").upper() in call.env:  # a script of an older version
-                typer.main.get_install_completion_arguments()  # makes the shells of typer known
-                group.main(list(argv), prog_name=name)
             code = _invoke(group, list(argv), name, call)
             call.out.flush()
         except BaseException as error:
