@@ -1,8 +1,8 @@
-"""The summary of old sessions: their statements by kind, with links to the sessions; rendered, read, extended. Pure.
+"""The summary of old sessions: their statements by kind, with links to the sessions. Pure.
 
 ``sessions/2025-03 summary.md`` replaces the sessions of that month, which are in the archive. Its front matter has the
-``period``. Every statement is a bullet with its sources nested under it. The note is the person's like any other: later
-statements are spliced in, every other byte stays.
+``period``. Every statement is a bullet with its sources nested under it. The note is the person's like any other: once
+written, it is never changed; sessions that are summed up later get another one.
 """
 
 import json
@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tars_memory.vault.markdown import edits, entries
-from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.model import Splice
-from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value, insert_ordered, number_in
+from tars_memory.vault.markdown import entries
+from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value
 
 KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
 """Section title by kind of statement, in the order of the note."""
@@ -21,7 +19,6 @@ KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "top
 SOURCES = "Sessions"
 """The section that links to the sessions."""
 
-SECTIONS = (*KINDS.values(), SOURCES)
 TAG = "session-summary"
 FROM = "from:: "
 """Beginning of the bullet under a statement that links to its sessions."""
@@ -56,7 +53,7 @@ class SummarySource(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The content of a new summary, or an addition to one.
+    """The content of a summary.
 
     Attributes:
         period: ``2025-03`` or ``2025``.
@@ -73,18 +70,6 @@ class Summary(NamedTuple):
     lines: tuple[SummaryLine, ...]
     sources: tuple[SummarySource, ...]
     left_out: int = 0
-
-
-class SummaryContent(NamedTuple):
-    """The content of a summary as it is now.
-
-    Attributes:
-        texts: the words of the statements in the sections of :data:`KINDS`.
-        left_out: number of statements left out, from the front matter.
-    """
-
-    texts: frozenset[str]
-    left_out: int
 
 
 def period_of(data: bytes) -> str:
@@ -110,16 +95,8 @@ def is_named(path: str) -> bool:
     return re.fullmatch(r"\d{4}(?:-\d\d)? summary(?: \d+)?\.md", path.rpartition("/")[2]) is not None
 
 
-def read(data: bytes) -> SummaryContent:
-    """Read a summary as it is now, with every change a person made."""
-    titles = {title.casefold() for title in KINDS.values()}
-    found = entries.read("", Document(data))
-    texts = frozenset(entry.text for entry in found if not entry.depth and entry.section.casefold() in titles)
-    return SummaryContent(texts, number_in(data, "left_out"))
-
-
 def render(summary: Summary) -> bytes:
-    """Return the bytes of a new summary."""
+    """Return the bytes of a summary."""
     lines = [
         "---",
         f"date: {summary.day}",
@@ -134,29 +111,6 @@ def render(summary: Summary) -> bytes:
         if blocks:
             lines += ["", f"## {title}", "", *blocks]
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
-
-
-def add(data: bytes, new: Summary) -> list[Splice]:
-    """Add statements and sessions to a summary, except those that it already has.
-
-    Args:
-        data: the note.
-        new: the addition; ``left_out`` is added to the note's number.
-
-    Raises:
-        ConflictError: no place takes a new bullet without changing the lines around it.
-    """
-    old = read(data)
-    changes = edits.Changes(data)
-    if new.left_out:
-        changes.make(edits.set_property(changes.data, "left_out", str(old.left_out + new.left_out)))
-    text = changes.data.decode("utf-8", "surrogateescape")
-    lines = tuple(line for line in new.lines if line.text not in old.texts)
-    sources = tuple(source for source in new.sources if source.link not in text)
-    for title, blocks in _blocks(new._replace(lines=lines, sources=sources)):
-        if blocks:
-            changes.make(insert_ordered(changes.data, title, blocks, SECTIONS))
-    return changes.splices()
 
 
 def _blocks(summary: Summary) -> Iterator[tuple[str, list[str]]]:

@@ -25,7 +25,6 @@ from tars_memory.language import statements as grammar
 from tars_memory.vault import secrets, sessions, summaries as notes, suspicion, vault
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import number_in
@@ -154,28 +153,27 @@ def _move_sessions(session: WriteSession, planned: Survey) -> list[str]:
 
 
 def _plan(summary: PeriodSummary) -> Plan:
-    """Return the write of a summary; it raises :class:`ConflictError` if the note has changed since it was planned."""
+    """Return the write of a summary; it raises :class:`ConflictError` if another note was made there meanwhile."""
 
     def plan(data: bytes | None) -> Sequence[Splice]:
-        if (data or b"") != summary.base:
-            raise ConflictError(f"{summary.path} changed in the meantime", "run it again; nothing was written")
-        return summary.splices
+        if data is not None:
+            raise ConflictError(f"{summary.path} was made in the meantime", "run it again; nothing was written")
+        return (Splice(0, 0, summary.text.encode()),)
 
     return plan
 
 
 class PeriodSummary(NamedTuple):
-    """The summary of one period, new or extended.
+    """The summary of one period.
 
     Attributes:
         period: ``2025-03`` or ``2025``.
         path: of the note.
         sessions: number of sessions that it summarises.
-        statements: number of statements added.
+        statements: number of its statements.
         left_out: number of statements that found no room; they stay in the originals.
         passed_over: number of bullets that were rejected in review, are done, too long, or contain a credential.
-        base: the note as it is; empty for a new one.
-        splices: the changes to make in it.
+        text: the note.
     """
 
     period: str
@@ -184,48 +182,27 @@ class PeriodSummary(NamedTuple):
     statements: int
     left_out: int
     passed_over: int
-    base: bytes
-    splices: tuple[Splice, ...]
-
-    @property
-    def text(self) -> str:
-        """The words of a new note, or those that are added to an existing one."""
-        if not self.base:
-            return apply(b"", list(self.splices)).decode("utf-8", "replace")
-        return "".join(splice.data.decode("utf-8", "replace") for splice in self.splices)
+    text: str
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        counts = {name: getattr(self, name) for name in ("sessions", "statements", "left_out", "passed_over", "text")}
-        return {"period": self.period, "path": self.path, "action": "add" if self.base else "make", **counts}
+        return {"period": self.period, "path": self.path, "action": "make", **self._asdict()}
 
 
 def propose(ctx: Caller, seen: Survey) -> list[PeriodSummary]:
-    """Return the summaries of the sessions that move, oldest period first.
-
-    Raises:
-        ConflictError: an existing summary can't be added to.
-    """
-    by_path: dict[str, list[OldSession]] = {}
+    """Return the summaries of the sessions that move, oldest period first."""
+    by_period: dict[str, list[OldSession]] = {}
     for step in seen.steps:
         if step.action != "keep":
-            by_path.setdefault(step.summary, []).append(step)
-    link, lines = _linker(seen) if by_path else str, ctx.settings.tidy.summary_lines
-    order = sorted(by_path, key=lambda path: (by_path[path][0].period, path))
-    return [
-        _proposed(path, by_path[path], ctx.vault.read(path) if path in seen.files else b"", lines, link)
-        for path in order
-    ]
+            by_period.setdefault(step.period, []).append(step)
+    link, lines = _linker(seen) if by_period else str, ctx.settings.tidy.summary_lines
+    return [_proposed(_free_path(ctx, period), by_period[period], lines, link) for period in sorted(by_period)]
 
 
-def _proposed(
-    path: str, sessions: list[OldSession], base: bytes, limit: int, link: Callable[[str], str]
-) -> PeriodSummary:
-    """Return the summary of one period, with the statements of its sessions that the note ``base`` does not have."""
-    known = notes.read(base).texts if base else frozenset[str]()
-    new = merged(statement for session in sessions for statement in session.statements)
-    groups = [group for group in new if group[0].text not in known]
-    chosen = weightiest(groups, max(0, limit - len(known)))
+def _proposed(path: str, sessions: list[OldSession], limit: int, link: Callable[[str], str]) -> PeriodSummary:
+    """Return the summary of some sessions of one period."""
+    groups = merged(statement for session in sessions for statement in session.statements)
+    chosen = weightiest(groups, limit)
     left_out = len(groups) - len(chosen)
     sources = tuple(
         notes.SummarySource(session.day.isoformat(), link(session.path), number_in(session.data, "turns"))
@@ -234,13 +211,9 @@ def _proposed(
     day = max(session.day for session in sessions).isoformat()
     lines = tuple(summary_line(group, link) for group in chosen)
     summary = notes.Summary(sessions[0].period, day, RULES, lines, sources, left_out)
-    try:
-        splices = notes.add(base, summary) if base else [Splice(0, 0, notes.render(summary))]
-    except ConflictError as error:
-        raise ConflictError(f"{path} can't be added to: {error.message}", error.hint) from error
     passed_over = sum(session.left_out for session in sessions)
     counts = (len(sessions), len(chosen), left_out, passed_over)
-    return PeriodSummary(sessions[0].period, path, *counts, base, tuple(splices))
+    return PeriodSummary(sessions[0].period, path, *counts, notes.render(summary).decode())
 
 
 def _linker(seen: Survey) -> Callable[[str], str]:
@@ -273,7 +246,6 @@ class OldSession(NamedTuple):
         reason: why, in words.
         day: of the session; the earliest of all for one without a date.
         data: the note.
-        summary: path of the summary that it goes into.
         statements: in the order of the note.
         left_out: number of bullets that were rejected, are done, too long, or contain a credential.
     """
@@ -285,7 +257,6 @@ class OldSession(NamedTuple):
     reason: str
     day: date = date.min
     data: bytes = b""
-    summary: str = ""
     statements: Sequence[SessionStatement] = ()
     left_out: int = 0
 
@@ -309,7 +280,7 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
         by: ``month`` or ``year``.
         before: as for :func:`compress`.
     """
-    found, summaries = _read(ctx)
+    found = _read(ctx)
     days = {path: day_of(path, data) for path, data in found.items()}
     undated = [OldSession(path, ctx.layout.archived(path), "", "keep", NO_DATE) for path in days if days[path] is None]
     old = {path: day for path, day in days.items() if day is not None and _is_old(ctx, day, by, before)}
@@ -323,9 +294,8 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
         statements, waiting, left_out = read_session(path, data, day, states)
         why_kept = WAITING if any(name in still_offered() for name in waiting) else _obstacle(ctx, path, data)
         reason = why_kept or f"{counted((ctx.now.date() - day).days, 'day')} old"
-        summary = summaries.get(period) or _free_path(ctx, period)
         step = OldSession(path, ctx.layout.archived(path), period, "keep" if why_kept else "move", reason, day, data)
-        steps.append(step._replace(summary=summary, statements=statements, left_out=left_out))
+        steps.append(step._replace(statements=statements, left_out=left_out))
     if moves := {step.path: step.to for step in steps if step.action == "move"}:
         held = held_by_links(moves, links_by_source(ctx.vault, files), files)
         steps = [step._replace(action="keep", reason=held[step.path]) if step.path in held else step for step in steps]
@@ -340,22 +310,15 @@ def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
     return (today - last_day(day, by)).days > ctx.settings.tidy.session_days
 
 
-def _read(ctx: Caller) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return the session notes of our scope that are not archived: data by path; and the summaries: path by period.
+def _read(ctx: Caller) -> dict[str, bytes]:
+    """Return the session notes of our scope that are not archived: data by path. Summaries are none.
 
     A notice names each note that can't be read.
     """
     layout = ctx.layout
-    sessions: dict[str, bytes] = {}
-    summaries: dict[str, str] = {}
     ours = sorted(ctx.vault.tier_paths(Tier.EPISODIC))
-    for note in ctx.notes(path for path in ours if not layout.is_archived(path) and not layout.is_template(path)):
-        period = notes.period_of(note.data)
-        if period:
-            summaries.setdefault(period, note.path)
-        else:
-            sessions[note.path] = note.data
-    return sessions, summaries
+    paths = (path for path in ours if not layout.is_archived(path) and not layout.is_template(path))
+    return {note.path: note.data for note in ctx.notes(paths) if not notes.period_of(note.data)}
 
 
 def _free_path(ctx: Caller, period: str) -> str:

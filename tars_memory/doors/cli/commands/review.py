@@ -319,8 +319,8 @@ moved: paths
 [--compress]
 txn: for `undo`, or null
 plan[].path to action reason period: `move` or `keep`
-summaries[].period path action sessions statements left_out passed_over text: each summary: `make` or
-  `add`, what it holds and what not
+summaries[].period path action sessions statements left_out passed_over text: each summary: `make`, what it
+  holds and what not
 moved: paths
 [--model, --curate]
 proposed: ids of the proposals
@@ -450,10 +450,9 @@ def _show_summaries(call: Call, compressed: "curation.tidying.compression.Compre
         return LEFT if summaries and not apply else 0
     _show_plan(call, compressed.plan)
     for summary in summaries:
-        verb = "add to" if summary.base else "make"
         more = f", {summary.left_out} more in the originals" if summary.left_out else ""
         counts = f"{counted(summary.sessions, 'session')}, {counted(summary.statements, 'statement')}{more}"
-        call.out.data(f"{verb}  {call.out.path(summary.path)}  ({line(counts)})")
+        call.out.data(f"make  {call.out.path(summary.path)}  ({line(counts)})")
         if not apply:
             call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(summary.text).strip("\n").split("\n")))
     moves = sum(step.action == "move" for step in compressed.plan)
