@@ -49,7 +49,7 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
         ConflictError: the entry changed in the meantime.
         UnwritableError: the vault can't be written; the change is in the spool.
     """
-    text, tags = ctx.masked(text), [grammar.tag(ctx.masked(tag)) for tag in tags]
+    text, tags = ctx.masked(text), [grammar.tag(tag) for tag in ctx.masked_tags(tags)]
     grammar.neutralise(text)
     entry = find(ctx, target)
     words = _reworded(entry, text)

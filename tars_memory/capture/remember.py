@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import vault
-from tars_memory.errors import NotFoundError, TarsError, UnwritableError, UsageError
+from tars_memory.errors import NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier
-from tars_memory.vault.suspicion import check_text, count_invisible, suspicious
+from tars_memory.vault.suspicion import MARK, check_text, count_invisible, suspicious
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,7 +59,7 @@ def remember(
     """
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
-    section, tags = section and ctx.masked(section), [ctx.masked(tag) for tag in tags]
+    section, tags = section and ctx.masked(section), ctx.masked_tags(tags)
     text = ctx.masked(text, *around(section, tags))
     words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
@@ -343,6 +343,13 @@ class Caller:
         if found:
             self.notices.append(f"masked before it was written: {vault.secrets.kinds(found)}")
         return text
+
+    def masked_tags(self, tags: Sequence[str]) -> list[str]:
+        """Return the tags that hold no credential, masked or not: what masks one is not a tag. A notice counts them."""
+        found = [tag for tag in map(self.masked, tags) if MARK not in tag]
+        if left := len(tags) - len(found):
+            self.notices.append(f"left out {counted(left, 'tag')} with a credential")
+        return found
 
     def new_day(self, path: str, when: datetime) -> bytes:
         """Return the first content of a daily note, from the vault's own template; empty if the note exists."""

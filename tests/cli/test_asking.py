@@ -72,7 +72,12 @@ def test_it_is_kept_masked_or_not_written(
 
 
 @pytest.mark.parametrize(
-    "words", [("log", f"the key is {KEY}"), ("feedback", "bad", f"told {KEY}", "--answer", f"it is {KEY}")]
+    "words",
+    [
+        ("log", f"the key is {KEY}"),
+        ("feedback", "bad", f"told {KEY}", "--answer", f"it is {KEY}"),
+        ("remember", f"told {KEY}", "--tag", KEY),
+    ],
 )
 def test_a_terminal_closed_at_the_question_keeps_no_credential(tmp_path: Path, words: tuple[str, ...]) -> None:
     vault = tmp_path / "vault"
@@ -115,6 +120,17 @@ def test_a_label_in_another_argument_is_asked_about_as_well(tmp_path: Path, word
     assert returned == 0 and b"this looks like a credential: password" in screen
     notes = "".join(path.read_text("utf-8") for path in vault.glob("*.md"))
     assert "(masked password)" in notes and "Sunflower42" not in notes
+
+
+@pytest.mark.parametrize(("answer", "written"), [(b"m\n", "- tea #green\n"), (b"y\n", f"- tea #{KEY} #green\n")])
+def test_a_tag_is_asked_about_as_well(tmp_path: Path, answer: bytes, written: str) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Memory.md").write_text("- oolong\n")
+    argv = program("--vault", str(vault), "remember", "tea", "--tag", KEY, "--tag", "green")
+    returned, screen = typed(argv, environment(tmp_path / "home", TERM="dumb"), tmp_path, answer)
+    assert returned == 0 and b"this looks like a credential: github token" in screen
+    assert written in (vault / "Memory.md").read_text()
 
 
 def test_an_agent_on_a_terminal_is_not_asked(tmp_path: Path) -> None:

@@ -247,6 +247,15 @@ def test_credentials_wait_masked_unless_a_person_decided(desk: Desk) -> None:
     desk.config("x = [")
     desk.call("remember", f"my key is {secret}")
     assert desk.waiting() and secret not in desk.waiting()[0].read_text()
+    desk.call("remember", "tea is green", "--tag", secret, "--tag", "tea")
+    assert len(desk.waiting()) == 2 and secret not in "".join(item.read_text() for item in desk.waiting())
+    desk.config("")
+    code, told = desk.call("log", "goes on")
+    assert code == 0 and "left out 1 tag with a credential" in told and desk.waiting() == []
+    assert "- tea is green #tea\n" in (desk.root / "Memory.md").read_text()
+    code, told = desk.call("remember", "tea is black", "--tag", secret)
+    assert code == 0 and "left out 1 tag with a credential" in told
+    assert "- tea is black\n" in (desk.root / "Memory.md").read_text()
 
 
 def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: Desk) -> None:

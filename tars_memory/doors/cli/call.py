@@ -26,7 +26,18 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
 from tars_memory import curation, disk, language, settings, vault
-from tars_memory.doors.cli.output import Output, clean, counted, fields, here, line, members, shown_today, within
+from tars_memory.doors.cli.output import (
+    Output,
+    clean,
+    counted,
+    each_text,
+    fields,
+    here,
+    line,
+    members,
+    shown_today,
+    within,
+)
 from tars_memory.errors import TarsError, TransientNotice, UsageError
 
 if TYPE_CHECKING:
@@ -435,8 +446,9 @@ class Call:
         if not found:
             return text
         wanted, held = vault.secrets.mask(masked), self.typed.arguments if self.typed is not None else {}
-        words = {name: value for name, value in held.items() if isinstance(value, str)}
-        held |= {name: wanted if value == text else vault.secrets.mask(value) for name, value in words.items()}
+        typed = dict(held)
+        for name, value in typed.items():
+            held[name] = each_text(value, lambda one: wanted if one == text else vault.secrets.mask(one))
         answer = self._answer(
             f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
             "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
@@ -448,7 +460,8 @@ class Call:
             self.out.say_always(f"stopped: nothing was written. You typed: {text}")
             raise typer.Exit(STOPPED)
         wanted = text if answer in KEEP else wanted
-        held |= {name: wanted if value == text else value for name, value in words.items()}
+        for name, value in typed.items():
+            held[name] = each_text(value, lambda one: wanted if one == text else one)
         return wanted
 
     def report(self, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:

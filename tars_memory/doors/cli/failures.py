@@ -17,7 +17,7 @@ from tars_memory import __version__, errors, vault
 from tars_memory.disk import Places
 from tars_memory.doors.cli import output
 from tars_memory.doors.cli.call import Call, Typed, read_stdin
-from tars_memory.doors.cli.output import PROGRAM, clean, line, masked, masked_value, to_json
+from tars_memory.doors.cli.output import PROGRAM, clean, each_text, line, masked, masked_value, to_json
 from tars_memory.settings import AUTHOR, PROJECT, Settings, here
 
 USAGE, UNWRITABLE, BUG = 2, 5, 70
@@ -190,7 +190,7 @@ def _left_in_the_pipe(argv: Sequence[str]) -> str:
 def _masked(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments with credentials masked; unchanged if masking itself is what fails."""
     try:
-        return {name: masked(value) if isinstance(value, str) else value for name, value in arguments.items()}
+        return {name: each_text(value, masked) for name, value in arguments.items()}
     except Exception:
         return arguments
 

@@ -97,6 +97,13 @@ def members(value: Any) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else as_dict() if as_dict else None
 
 
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value as a function changes it, if it is a text or a list of texts; any other value is unchanged."""
+    if isinstance(value, list):
+        return [each_text(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value
+
+
 def masked_value(value: Any, notes: vault.vault.Vault | None = None, path: str = "") -> Any:
     """Return a value for JSON with the credentials in all its texts masked; member names and paths stay.
 

@@ -59,6 +59,7 @@ def remember(
     around = f"## {section}\n\n- " if section else "", "".join(f" #{one.lstrip('#')}" for one in tags)
     words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin), *around)
     section = call.ask_about_secrets(section) if section else section
+    tags = tuple(map(call.ask_about_secrets, tags))
     receipt = call.memory().remember(words, tier=tier, section=section, tags=tags)
     return call.report(receipt)
 
@@ -155,10 +156,10 @@ def edit(
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
     call.hold("edit", target=target, tags=tag or [], bare=bare)
-    words = call.ask_about_secrets(call.words(text, "TEXT"))
+    words, *tags = map(call.ask_about_secrets, (call.words(text, "TEXT"), *(tag or ())))
     memory = call.memory()
     was = memory.show(call.target(target)).text if call.interactive else ""
-    receipt = memory.edit(call.target(target), words, tags=tuple(tag or ()), bare=bare)
+    receipt = memory.edit(call.target(target), words, tags=tags, bare=bare)
     code = call.report(receipt, repeated="it says so already; nothing was written")
     if was and receipt.written:
         call.out.say(f"was: {line(was)}")
