@@ -584,14 +584,14 @@ class _UserTurn:
         return found
 
     def _divides(self, text: str, start: int, at: re.Match[str], end: int, day: date) -> bool:
-        """Whether a break divides a part of a sentence into two statements with a fact over time in each, which is only
-        read from a statement of its own.
+        """Whether a break divides a part of a sentence into two statements of which one has a fact over time, which is
+        only read from a statement of its own, so that news can end it.
         """
         lang = self.lang
         parts = (text[start : at.start()], text[at.end() : end].lstrip()) if start < at.start() < at.end() < end else ()
         dated = [with_absolute_dates(part, day, lang.code) for part in parts if _form(lang, part, day)]
         pieces = ([part, *lang.pattern("breaks").split(part)] for part in dated)
-        return len(dated) > 1 and all(any(stated(piece, day, (lang.code,)) for piece in each) for each in pieces)
+        return len(dated) > 1 and any(stated(piece, day, (lang.code,)) for each in pieces for piece in each)
 
     def _is_rule(self, plain: str, *, order: bool) -> bool:
         """Whether a sentence says how to work in general, and not what the text at hand should be like; an order may be
