@@ -79,7 +79,6 @@ def notes(chance: random.Random) -> dict[str, str]:
             "2026-11-21.md": f"## Log\n\n- 11:00 {said()}\n",
             "2026-01-02.md": old,
             "archive/2025-01-02.md": old,
-            "archive/Tidied.md": f"## 2026-01-02\n\n- {said()}\n",
             f"sessions/2026-11-20 1000 {n}.md": f"---\ndate: 2026-11-20\ntitle: {w}\ntags: [{w}]\n---\n\n"
             f"## Summary\n\n{said()}\n\n## Facts\n\n- {said()} ([[2026-11-20#^d-{ids}aaaaa|2026-11-20]])\n"
             f'  - quote:: "{said()}"\n  - said by:: {w}, turn 3\n\n## Turns\n\n> [3] 14:30 **{w}:** {said()}\n',

@@ -19,8 +19,6 @@ from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.vault import Vault
 
-TIDIED = "archive/Tidied.md"
-
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
@@ -42,7 +40,7 @@ def test_looking_writes_nothing(desk: Desk) -> None:
     assert desk.files() == before and not desk.state.exists()
 
 
-def test_mending_leaves_one_line_keeps_the_other_in_the_archive_and_is_taken_back(desk: Desk) -> None:
+def test_mending_leaves_one_line_and_is_taken_back(desk: Desk) -> None:
     desk.put("Memory.md", b"\xef\xbb\xbf# M\r\n\r\n## Notes\r\n- tea #x\r\n- cake  \r\n-\r\n* tea #x ^m-1\r\n\r\nend")
     desk.put("Other.md", "- tea #x\n- tea #x\n-\n")
     before = desk.files()
@@ -53,7 +51,6 @@ def test_mending_leaves_one_line_keeps_the_other_in_the_archive_and_is_taken_bac
     ]
     assert desk.files()["Memory.md"] == b"\xef\xbb\xbf# M\r\n\r\n## Notes\r\n- cake  \r\n* tea #x ^m-1\r\n\r\nend"
     assert desk.files()["Other.md"] == before["Other.md"]
-    assert "## 2026-11-21 Memory.md\n- tea #x\n" in desk.get(TIDIED)
     assert found(desk) == []
     assert run(desk, apply=True).txn is None
     desk.store().undo(done.txn)
@@ -65,7 +62,6 @@ def test_the_line_that_is_linked_to_stays(desk: Desk) -> None:
     desk.put("Plan.md", "see [[Memory#^m-2]]\n")
     run(desk, apply=True)
     assert desk.get("Memory.md") == "## Notes\n- tea ^m-2\n"
-    assert desk.get(TIDIED).count("- tea") == 2
 
 
 def test_a_line_whose_provenance_links_to_a_daily_line_keeps_it(desk: Desk) -> None:
@@ -83,17 +79,6 @@ def test_one_run_removes_so_many_lines_and_says_that_there_are_more(desk: Desk) 
     assert any("run it again" in notice for notice in done.notices)
     run(desk, apply=True)
     assert desk.get("Memory.md") == "## Notes\n" + "".join(f"- line {n}\n" for n in range(MOST + 7))
-    assert desk.get(TIDIED).count("- line") == MOST + 7
-
-
-def test_a_run_that_was_cut_off_after_the_archive_keeps_each_line_once(desk: Desk) -> None:
-    desk.put("Memory.md", "## Notes\n- tea\n- tea\n- tea\n")
-    done = run(desk, apply=True)
-    kept = desk.get(TIDIED)
-    desk.put("Memory.md", "## Notes\n- tea\n- tea\n- tea\n")
-    assert run(desk, apply=True).txn != done.txn
-    assert desk.get(TIDIED) == kept
-    assert kept.count("- tea") == 2
 
 
 def test_a_project_keeps_its_own(desk: Desk) -> None:
@@ -103,8 +88,6 @@ def test_a_project_keeps_its_own(desk: Desk) -> None:
     desk.scope = "boat"
     run(desk, apply=True)
     assert desk.get("projects/boat/Memory.md") == "- secret of the boat\n"
-    assert "secret of the boat" in desk.get("projects/boat/archive/Tidied.md")
-    assert not (desk.root / TIDIED).exists()
 
 
 def test_the_rest_waits_for_review_and_is_quiet_meanwhile(desk: Desk) -> None:

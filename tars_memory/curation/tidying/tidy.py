@@ -1,6 +1,6 @@
 """``tidy``: finds problems in our notes, fixes those that lose nothing, and proposes changes for the others.
 
-Finding problems writes nothing. Fixes are limited in number per run, the removed lines are kept in the archive, and
+Finding problems writes nothing. Fixes are limited in number per run, each removed line is still in its note once, and
 ``undo`` takes them back. A rule is fixed only if a person asks for it at a terminal.
 """
 
@@ -16,7 +16,7 @@ from tars_memory.errors import ConflictError, NotFoundError, TarsError
 from tars_memory.vault import inbox
 from tars_memory.vault.change import reference_to
 from tars_memory.vault.links import Links, files_of, links_by_source
-from tars_memory.vault.markdown import edits, entries
+from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
@@ -241,32 +241,19 @@ def _apply(ctx: Caller, session: WriteSession, chosen: list[Finding]) -> list[Ap
 def _fix(ctx: Caller, session: WriteSession, path: str, to_fix: Sequence[Finding], world: World) -> list[str]:
     """Remove the lines of findings from a note, and return the ids of those that were removed.
 
-    The lines are added to the archive first, so that no kill loses them. A line that can't be removed without changing
-    the lines around it stays.
+    A line that can't be removed without changing the lines around it stays.
     """
     wanted = {finding.id for finding in to_fix}
-
-    def still_found(note: Note) -> list[Finding]:
-        """Return those that the note has; it is called again if the note changes in the meantime."""
-        return [finding for finding in fixable(note_of(ctx, note), world) if finding.id in wanted]
-
-    data = session.read(path)
-    if data is None:
-        return []
-    note = Note.of(ctx.layout, path, data)
-    gone = without_findings(note, still_found(note))[1]
-    if not gone:
-        return []
-    _archive_lines(ctx, session, path, [finding for finding in gone if finding.entry is not None])
-    wanted = {finding.id for finding in gone}
     removed: list[str] = []
 
-    def plan(found: bytes | None) -> Sequence[Splice]:
+    def plan(data: bytes | None) -> Sequence[Splice]:
+        """Plan the removal of those that the note has; called again if the note changes in the meantime."""
         nonlocal removed
-        note = Note.of(ctx.layout, path, found)
-        new, gone = without_findings(note, still_found(note))
+        note = Note.of(ctx.layout, path, data)
+        found = [finding for finding in fixable(note_of(ctx, note), world) if finding.id in wanted]
+        new, gone = without_findings(note, found)
         removed = [finding.id for finding in gone]
-        return edits.splices_between(found or b"", new)
+        return edits.splices_between(note.data, new)
 
     try:
         session.write(path, plan)
@@ -319,14 +306,6 @@ def fixable(note: TidyNote, world: World) -> list[Finding]:
     return [finding for finding in every if finding.fixable]
 
 
-TIDIED = "Tidied.md"
-"""Name of the note in the archive with the lines that were removed."""
-
-INTRODUCTION = (
-    b"<!-- Lines that tidy took out of the notes named here, by day; each still stands in its note once. -->\n"
-)
-
-
 def without_findings(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
     """Return a note without the lines of some findings, and the findings whose lines were removed. Pure.
 
@@ -377,53 +356,3 @@ def _only_lacks(before: Note, after: Note, gone: Finding) -> bool:
         and len(old.bullets) == len(new.bullets) + 1
         and [section.path for section in old.sections] == [section.path for section in new.sections]
     )
-
-
-def _archive_lines(ctx: Caller, session: WriteSession, path: str, gone: Sequence[Finding]) -> None:
-    """Add lines to the archive's note of removed lines, except those that an earlier, killed run added already."""
-    if not gone:
-        return
-    layout = ctx.layout
-    folder = path.split("/", 2)[:2] if layout.project_of(path) else []
-    title = entries.heading(f"{ctx.now:%Y-%m-%d} {path}")
-    # a code of a list would be in clear without the list; it still stands there
-    bullets = [ctx.vault.hide(path, _bullet(finding, timed=layout.timed(path))) for finding in gone]
-
-    def plan(data: bytes | None) -> Sequence[Splice]:
-        start = new = data or b""
-        present = Counter(_lines_under(start, title))
-        for bullet in bullets:
-            if present[bullet]:
-                present[bullet] -= 1
-            else:
-                new = _with_bullet(new, bullet, title)
-        return edits.splices_between(start, new)
-
-    session.write(layout.archived("/".join([*folder, TIDIED])), plan, create=INTRODUCTION)
-
-
-def _bullet(finding: Finding, *, timed: bool) -> str:
-    """Return the bullet of a finding on one line, with its time, state, provenance and block id."""
-    assert finding.entry is not None
-    document = Document(finding.entry.raw.strip(" \t").encode("utf-8", "surrogateescape"))
-    own = document.bullets[0]
-    words = " ".join(document.data[own.start : own.end].decode("utf-8", "surrogateescape").split("\n"))
-    return entries.render(entries.parse(words, timed=timed))
-
-
-def _lines_under(data: bytes, title: str) -> list[str]:
-    """Return the lines under a heading; none if there is no such heading."""
-    document = Document(data)
-    section = document.find_section(title)
-    if section is None:
-        return []
-    return document.text(section.body_line, section.end_line).replace("\r\n", "\n").split("\n")
-
-
-def _with_bullet(data: bytes, bullet: str, title: str) -> bytes:
-    """Return a note with a bullet added under a heading; one that can't be written as it is becomes plain text."""
-    try:
-        return apply(data, edits.insert_bullet(data, bullet, section=title))
-    except TarsError:
-        plain = f"- {entries.neutralise(bullet.removeprefix('- '))}"
-        return apply(data, edits.insert_bullet(data, plain, section=title))

@@ -343,9 +343,9 @@ def tidy(
     """Find duplicates, empty bullets, dead links, expired lines and contradictions in memory, rules, facts, days and
     sessions; other notes are not examined. Exit 1 with findings.
 
-    Nothing changes without --apply. It removes exact repeats and empty bullets (50 a run, kept in archive/Tidied.md),
-    and makes proposals of what you must decide. --archive moves old daily notes to archive/, --compress old sessions,
-    and writes a summary of each month in their place; both list first and act with --apply.
+    Nothing changes without --apply. It removes exact repeats and empty bullets (50 a run), and makes proposals of what
+    you must decide. --archive moves old daily notes to archive/, --compress old sessions, and writes a summary of each
+    month in their place; both list first and act with --apply.
     """
     ids = [word for value in ids or () for word in re.split(r"[,\s]+", value) if word]
     one_only({"--print-prompt": print_prompt, "--reply": reply is not None}, PROMPT_FIRST)
