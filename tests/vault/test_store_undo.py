@@ -396,3 +396,17 @@ def test_a_note_made_whole_and_changed_since_stays_and_its_writing_does_not_coun
         place.store().undo(again)
     assert place.get("a.md") == b"- one\n- two\n"
     assert not next(place.store().history()).undone
+
+
+def test_a_line_that_was_put_back_and_went_with_the_undo_of_its_first_write_is_not_taken_out_again(
+    place: Place,
+) -> None:
+    place.put("a.md", b"- zero\n")
+    first = place.write("a.md", add(b"- one\n")).txn
+    place.write("a.md", swap(b"- one\n", b""))
+    (back,) = place.store().undo()
+    place.put("a.md", b"- zero\n- one\n- by hand:\n- one\n")
+    place.store().undo(first)
+    assert place.get("a.md") == b"- zero\n- by hand:\n- one\n"
+    with pytest.raises(ConflictError, match=r"'- one' is in a.md, but"):
+        place.store().undo(back.txn)

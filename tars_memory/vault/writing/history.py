@@ -707,7 +707,7 @@ def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes, undone:
     for later in entries(journal, path=entry.file) if present else ():
         if later.txn <= entry.txn:
             return
-        if later.undone or later.undoes or later.txn in undone:
+        if later.undone or (later.undoes and not entry.undoes) or later.txn in undone:
             continue
         changes = [edits.changed_texts(span) for span in unpack(later.record)]
         removed = Counter(line for lines, _ in changes for line in lines)
