@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from curation.tidykit import Desk
-from tars_memory.curation.tidying.compression import Compressed, compress
+from tars_memory.curation.tidying.compression import Compressed, compress, summarised
 from tars_memory.settings import TidyOptions
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.summaries import period_of
 
 LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
@@ -55,7 +54,7 @@ class Past(Desk):
 
 
 def summaries(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    return {path: data for path, data in files.items() if period_of(data)}
+    return {path: data for path, data in files.items() if summarised(data)}
 
 
 def statements(data: bytes) -> dict[str, list[str]]:

@@ -18,7 +18,6 @@ from tars_memory.curation.tidying import compression
 from tars_memory.curation.tidying.archive import WAITING
 from tars_memory.curation.tidying.compression import compress
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
-from tars_memory.vault import summaries as notes
 from tars_memory.vault.writing.store import WriteSession
 
 LINKED = "([[2025-03-04#^d-aaaaaa1|2025-03-04]])"
@@ -235,9 +234,8 @@ def test_a_hostile_line_costs_no_time(past: Past) -> None:
         "2025-03-04.md",
         "- 10:00 " + "[extracted] ^" * sized(70_000) + "\n- 10:00 [extracted] " + "^a" * sized(200_000) + "\n",
     )
-    past.put("sessions/2025-03 summary.md", notes.render(notes.Summary("2025-03", "2025-03-31", "rules", (), ())))
-    many = "## Sessions\n- " + "[[a]] (" * sized(100_000) + "\n"
-    past.put("sessions/2025-03 summary.md", past.get("sessions/2025-03 summary.md") + many)
+    head = f"---\nperiod: 2025-03\ntags: [{compression.TAG}]\n---\n"
+    past.put("sessions/2025-03 summary.md", f"{head}## Sessions\n- " + "[[a]] (" * sized(100_000) + "\n")
     with within(20):
         assert len(past.compress().summaries) == 1
 
@@ -465,9 +463,9 @@ def test_any_vault_keeps_every_byte_and_every_link(made: Any, by: str, days: int
         for path, data in new.items():
             assert set(lead_nowhere(after, data, path)) <= {"x"}  # a link of the person that leads nowhere
             told = statements(data)
-            for text in (text for title in notes.KINDS.values() for text in told.get(title, ())):
+            for text in (text for title in compression.KINDS.values() for text in told.get(title, ())):
                 assert text.replace("\\", "") in whole
-            assert sum(len(told.get(title, ())) for title in notes.KINDS.values()) <= lines
+            assert sum(len(told.get(title, ())) for title in compression.KINDS.values()) <= lines
         told_of = [link for data in new.values() for link in links(data)]
         assert all(to.rpartition("/")[2][:-3] in told_of for to in moved.values())
         again = past.compress(by=by, days=days, lines=lines, apply=True)

@@ -5,6 +5,10 @@ the sessions are read, repeats are merged, and the most important ones make the 
 promoted statements first, up to a limit. Those that find no room are counted; they stay in the originals. Applying the
 plan is one transaction, all of it or nothing: it moves the sessions, without changing a byte of them, and writes the
 summaries.
+
+``sessions/2025-03 summary.md`` is the summary of that month. Its front matter has the ``period``. Every statement is a
+bullet with its sources nested under it. The note is the person's like any other: once written, it is never changed;
+sessions that are summed up later get another one.
 """
 
 from __future__ import annotations
@@ -22,18 +26,17 @@ from tars_memory.curation.gather import offered
 from tars_memory.curation.tidying.archive import WAITING, held_by_links, why_taken
 from tars_memory.errors import ConflictError, UsageError, counted
 from tars_memory.language import statements as grammar
-from tars_memory.vault import secrets, sessions, summaries as notes, suspicion, vault
+from tars_memory.vault import secrets, sessions, suspicion, vault
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.sessions import number_in
+from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value, number_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tars_memory.capture.remember import Caller
-    from tars_memory.vault.summaries import SummaryLine
     from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Plan, WriteSession
 
@@ -50,13 +53,23 @@ _STATE = re.compile(
 )
 """A candidate's line in a daily note, with its state and its block id."""
 
+KINDS = {"decision": "Decisions", "fact": "Facts", "open end": "Open ends", "topic": "Topics"}
+"""Section title by kind of statement, in the order of the note."""
+
+SOURCES = "Sessions"
+"""The section that links to the sessions."""
+
+TAG = "session-summary"
+FROM = "from:: "
+"""Beginning of the bullet under a statement that links to its sessions."""
+
 BY = ("month", "year")
 """Periods to group sessions by."""
 
 LONGEST = 500
 """Maximum number of characters of a statement, as in a model's answer; a longer text stays in the original only."""
 
-PASSED_OVER = frozenset({"summary", "tools", "turns", notes.SOURCES.casefold()})
+PASSED_OVER = frozenset({"summary", "tools", "turns", SOURCES.casefold()})
 """Sections of a session note without statements. Bullets of sections not known otherwise are facts."""
 
 MOST_ORIGINS = 8
@@ -64,9 +77,6 @@ MOST_ORIGINS = 8
 
 _DONE = re.compile(r"\[[xX-]\]")
 _NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
-
-RULES = "rules"
-"""The author of a summary, as the note names it; older notes may name a model."""
 
 
 class Compressed(NamedTuple):
@@ -203,17 +213,41 @@ def _proposed(path: str, sessions: list[OldSession], limit: int, link: Callable[
     """Return the summary of some sessions of one period."""
     groups = merged(statement for session in sessions for statement in session.statements)
     chosen = weightiest(groups, limit)
-    left_out = len(groups) - len(chosen)
-    sources = tuple(
-        notes.SummarySource(session.day.isoformat(), link(session.path), number_in(session.data, "turns"))
-        for session in sessions
-    )
-    day = max(session.day for session in sessions).isoformat()
-    lines = tuple(summary_line(group, link) for group in chosen)
-    summary = notes.Summary(sessions[0].period, day, RULES, lines, sources, left_out)
-    passed_over = sum(session.left_out for session in sessions)
-    counts = (len(sessions), len(chosen), left_out, passed_over)
-    return PeriodSummary(sessions[0].period, path, *counts, notes.render(summary).decode())
+    left_out, passed_over = len(groups) - len(chosen), sum(session.left_out for session in sessions)
+    period, day = sessions[0].period, max(session.day for session in sessions)
+    lines = ["---", f"date: {day}", f'title: "Sessions of {period}"', f"period: {period}", 'by: "rules"']
+    lines += [f"left_out: {left_out}", f"tags: [{TAG}]", "---"]
+    blocks = {
+        title: [_statement(group, link) for group in chosen if group[0].kind == kind] for kind, title in KINDS.items()
+    }
+    for title, bullets in (blocks | {SOURCES: [_source(session, link) for session in sessions]}).items():
+        if bullets:
+            lines += ["", f"## {title}", "", *bullets]
+    text = "\n".join([*lines, ""]).encode("utf-8", "replace").decode()
+    return PeriodSummary(period, path, len(sessions), len(chosen), left_out, passed_over, text)
+
+
+def _statement(group: Sequence[SessionStatement], link: Callable[[str], str]) -> str:
+    """Return the bullet of a statement, linked to the first daily line that has it, with links to every session below.
+
+    Args:
+        group: the statement each time that it was made, at least once, by one author.
+        link: makes the link to a session from its path.
+    """
+    first = next((statement for statement in group if statement.source), group[0])
+    talks = dict.fromkeys(link(statement.path) for statement in group)
+    blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in group if s.source and s.source != first.source)
+    links = [*talks, *blocks]
+    more = [f"and {len(links) - MOST_ORIGINS} more"] if len(links) > MOST_ORIGINS else []
+    label = first.day if first.source else None
+    parts = entries.Parts(group[0].text, provenance=first.source or None, label=label, author=first.author or None)
+    return f"{entries.render(parts)}\n  - {FROM}{', '.join([*links[:MOST_ORIGINS], *more])}"
+
+
+def _source(session: OldSession, link: Callable[[str], str]) -> str:
+    """Return the bullet of a session, with its number of examined turns if that is known."""
+    turns = number_in(session.data, "turns")
+    return f"- {session.day} {link(session.path)}" + (f" ({counted(turns, 'turn')})" if turns else "")
 
 
 def _linker(seen: Survey) -> Callable[[str], str]:
@@ -318,12 +352,26 @@ def _read(ctx: Caller) -> dict[str, bytes]:
     layout = ctx.layout
     ours = sorted(ctx.vault.tier_paths(Tier.EPISODIC))
     paths = (path for path in ours if not layout.is_archived(path) and not layout.is_template(path))
-    return {note.path: note.data for note in ctx.notes(paths) if not notes.period_of(note.data)}
+    return {note.path: note.data for note in ctx.notes(paths) if not summarised(note.data)}
+
+
+def summarised(data: bytes) -> str:
+    """Return the period of a summary, from its front matter, without parsing the note; empty for any other note."""
+    head = front_of(data)
+    if b"source_hash" in head or TAG.encode() not in head:
+        return ""
+    return front_value(data, "period", rf"\d{{4}}(?:-\d\d)?{ENDS}")
+
+
+def is_named(path: str) -> bool:
+    """Whether the name of a note is that of a summary."""
+    return re.fullmatch(r"\d{4}(?:-\d\d)? summary(?: \d+)?\.md", path.rpartition("/")[2]) is not None
 
 
 def _free_path(ctx: Caller, period: str) -> str:
     """Return a path for a new summary, where no file is."""
-    paths = (notes.path_for(ctx.layout.sessions, period, number) for number in count(1))
+    names = (f"{period} summary{f' {number}' if number > 1 else ''}.md" for number in count(1))
+    paths = (f"{ctx.layout.sessions}/{name}" for name in names)
     return next(path for path in paths if not os.path.lexists(ctx.vault.root / path))
 
 
@@ -351,7 +399,7 @@ class SessionStatement(NamedTuple):
     """One statement of a session.
 
     Attributes:
-        kind: a key of :data:`tars_memory.vault.summaries.KINDS`.
+        kind: a key of :data:`KINDS`.
         text: its words, neutralised.
         day: of the session, ``YYYY-MM-DD``.
         path: of the session, before it is moved.
@@ -374,7 +422,7 @@ class SessionStatement(NamedTuple):
 def day_of(path: str, data: bytes) -> date | None:
     """Return the day of a session, from its name or else from its front matter; None if neither has one."""
     in_name = _NAME_DAY.match(path.rpartition("/")[2])
-    for text in (in_name[0] if in_name else "", notes.date_in(data)):
+    for text in (in_name[0] if in_name else "", front_value(data, "date", DAY)):
         try:
             return date.fromisoformat(text)
         except ValueError:
@@ -412,7 +460,7 @@ def read_session(
     statements: list[SessionStatement] = []
     waiting: list[str] = []
     left_out = 0
-    titles = {title.casefold(): kind for kind, title in notes.KINDS.items()}
+    titles = {title.casefold(): kind for kind, title in KINDS.items()}
     for entry, fact in sessions.facts_of(Note(path, data).entries, None):
         section = entry.section.casefold()
         if section in PASSED_OVER:
@@ -450,7 +498,7 @@ def weightiest(found: Sequence[list[SessionStatement]], limit: int) -> list[list
     Decisions and promoted statements come first, then other facts, open ends, topics; within each kind those that were
     made most often, then the newest.
     """
-    kinds = list(notes.KINDS)
+    kinds = list(KINDS)
 
     def rank(group: list[SessionStatement]) -> tuple[int, int, int]:
         first = group[0].kind == "decision" or any(statement.promoted for statement in group)
@@ -459,22 +507,6 @@ def weightiest(found: Sequence[list[SessionStatement]], limit: int) -> list[list
 
     kept = {id(group) for group in sorted(found, key=rank)[: max(limit, 0)]}
     return [group for group in found if id(group) in kept]
-
-
-def summary_line(group: Sequence[SessionStatement], link: Callable[[str], str]) -> SummaryLine:
-    """Return a statement as a line of a summary, linked to the first daily line that has it, and to every session.
-
-    Args:
-        group: the statement each time that it was made, at least once, by one author.
-        link: makes the link to a session from its path.
-    """
-    first = next((statement for statement in group if statement.source), group[0])
-    talks = dict.fromkeys(link(statement.path) for statement in group)
-    blocks = dict.fromkeys(f"[[{s.source}|{s.day}]]" for s in group if s.source and s.source != first.source)
-    links = [*talks, *blocks]
-    more = [f"and {len(links) - MOST_ORIGINS} more"] if len(links) > MOST_ORIGINS else []
-    origins = (*links[:MOST_ORIGINS], *more)
-    return notes.SummaryLine(first.kind, group[0].text, first.source, first.day, origins, first.author)
 
 
 def _words(text: str, kind: str) -> str:

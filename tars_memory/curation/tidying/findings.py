@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.proposals import Related, day_of
+from tars_memory.curation.tidying.compression import is_named
 from tars_memory.disk import sha256
 from tars_memory.errors import counted, shortened
 from tars_memory.language.dates import dated
@@ -31,7 +32,6 @@ from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_li
 from tars_memory.vault.markdown import entries, facts as truth, lines
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Tier, is_empty_item
-from tars_memory.vault.summaries import is_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
