@@ -20,7 +20,6 @@ from tars_memory.errors import ConflictError, SettingsError, UnwritableError, Us
 from tars_memory.jobs import hostfile, hosts
 from tars_memory.jobs.hostfile import Insertion
 from tars_memory.jobs.hosts import HOSTS, Hosts
-from tars_memory.vault.writing.system import Exchange, UnsupportedError
 
 PROGRAM = ["/opt/tools/bin/tars-memory"]
 
@@ -365,40 +364,6 @@ def test_a_file_that_changed_since_it_was_shown_is_not_written(home: Path) -> No
     assert path.read_bytes() == b'{"model": "opus"}'
 
 
-def test_a_save_at_the_very_moment_of_the_write_is_not_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (path,) = settle(home, "claude", b"{}")
-    held = on(home)
-    (edit,) = held.install("claude", PROGRAM, "", server=False)
-    write = hosts._write
-
-    def slow(*arguments: Any) -> None:
-        write(*arguments)
-        path.write_bytes(b'{"saved": "by the host"}')
-
-    monkeypatch.setattr(hosts, "_write", slow)
-    with pytest.raises(ConflictError):
-        held.carry_out(edit)
-    assert path.read_bytes() == b'{"saved": "by the host"}'
-    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
-
-
-@pytest.mark.parametrize("data", [CLAUDE.encode(), None])
-def test_a_file_system_without_an_exchange_is_written_all_the_same(
-    home: Path, monkeypatch: pytest.MonkeyPatch, data: bytes | None
-) -> None:
-    class Poor(Exchange):
-        def place(self, *_: Any) -> bool:
-            raise UnsupportedError(95, "no links here")
-
-    monkeypatch.setattr(hosts, "of_this_system", Poor)
-    settle(home, "claude", data)
-    before, held = tree(home), on(home)
-    assert install(held, "claude") == [True]
-    assert held.status("claude").events == list(HOSTS["claude"].events)
-    assert uninstall(held, "claude") == [True]
-    assert tree(home) == before
-
-
 def test_an_unwritable_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path,) = settle(home, "claude", b"{}")
     held = on(home)
@@ -406,7 +371,7 @@ def test_an_unwritable_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(hosts, "_write", full)
+    monkeypatch.setattr(hosts, "_replace", full)
     with pytest.raises(UnwritableError) as caught:
         install(held, "claude")
     assert str(path) in caught.value.message
@@ -518,9 +483,6 @@ def counted(kind):
     return call
 for name in ("replace", "fsync", "open", "unlink", "rename", "mkdir"):
     setattr(os, name, counted(getattr(os, name)))
-system = hosts.of_this_system()
-kind = type(system)
-kind.swap, kind.place = counted(kind.swap), counted(kind.place)
 for edit in held.{action}:
     held.carry_out(edit)
 """

@@ -25,9 +25,8 @@ from tars_memory.errors import ConflictError, SettingsError, UnwritableError, Us
 from tars_memory.jobs import hostfile
 from tars_memory.jobs.hooks import AGENTS, CLEANUP_DAYS
 from tars_memory.jobs.hostfile import Insertion
-from tars_memory.vault.folder import Folder
 from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.system import UnsupportedError, VaultLock, of_this_system
+from tars_memory.vault.writing.system import VaultLock, of_this_system
 
 PROGRAMS = frozenset({"tars-memory", "tm", "tars-memory.exe", "tm.exe"})
 """The names of our program."""
@@ -268,10 +267,8 @@ class Hosts:
                         "made": made,
                     }
                     _keep(key, json.dumps(record).encode())
-                _keep(key.with_suffix(".replaced"), now)
                 edit.target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _replace(edit, key.with_suffix(".leftover"))
-                key.with_suffix(".replaced").unlink(missing_ok=True)  # it holds credentials: keep no needless copy
+                _replace(edit)
                 if edit.after == edit.base:
                     _forget(key)
                     for folder in made if edit.after is None else ():
@@ -561,81 +558,26 @@ def _forget(key: Path) -> None:
     _keep(key.with_suffix(".before"), None)
 
 
-def _replace(edit: Edit, leftover: Path) -> None:
-    """Replace a file if it still holds the bytes of the plan; its mode and owner stay.
-
-    Args:
-        edit: the planned change.
-        leftover: where to keep a temporary file of a process that was killed here.
+def _replace(edit: Edit) -> None:
+    """Replace or remove a file; its mode, owner and attributes stay.
 
     Raises:
         OSError: the file can't be written; it is as it was.
-        ConflictError: it holds something else; it is as it was.
     """
-    name = edit.target.name
-    temp, aside = f".{name}.tars-tmp", f".{name}.tars-old"
-    folder = Folder.open(edit.target.parent)
-    try:
-        for old in (temp, aside):  # left by a process that was killed here
-            data = _read(edit.target.with_name(old))
-            if data is not None:
-                _keep(leftover, data)
-                folder.remove(old)
-        if displaced := _displace(folder, edit, temp, aside):
-            if _read(edit.target.with_name(displaced)) != edit.before:
-                os.replace(edit.target.with_name(displaced), edit.target)
-                raise _changed(edit)
-            folder.remove(displaced)
-    finally:
-        with contextlib.suppress(OSError):
-            if edit.after is not None and folder.look(temp) is not None:
-                folder.remove(temp)
-        folder.close()
-
-
-def _displace(folder: Folder, edit: Edit, temp: str, aside: str) -> str:
-    """Put the new file, if any, in the place of the old one.
-
-    Returns:
-        The name of the displaced file, which is still to be compared with the plan; empty if there is none.
-    """
+    target = edit.target
     if edit.after is None:
-        os.replace(edit.target, edit.target.with_name(aside))
-        return aside
-    _write(folder, temp, edit)
-    system = of_this_system()
-    try:
-        if edit.before is not None:
-            return system.swap(folder, edit.target.name, temp, aside)
-        system.place(folder, temp, edit.target.name)
-    except FileExistsError:
-        raise _changed(edit) from None
-    except UnsupportedError:
-        if _read(edit.target) != edit.before:
-            raise _changed(edit) from None
-        os.replace(edit.target.with_name(temp), edit.target)
-    return ""
-
-
-def _changed(edit: Edit) -> ConflictError:
-    return ConflictError(f"{edit.path} was changed in the meantime", "nothing was written; run it again")
-
-
-def _write(folder: Folder, temp: str, edit: Edit) -> None:
-    """Write the new file next to the old one, with the old one's mode, owner and attributes."""
-    descriptor = folder.file(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(edit.after or b"")
-        if edit.before is not None:
-            old = folder.file(edit.target.name, os.O_RDONLY)
-            try:
-                of_this_system().copy_attributes(old, descriptor, os.fstat(old))
-            finally:
-                os.close(old)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        target.unlink()
+        return
+    temporary = target.with_name(f".{target.name}.tars-tmp")  # that of a process that was killed here is written over
+    with disk.replacing(target, temporary):
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(edit.after)
+            if edit.before is not None:
+                with target.open("rb") as old:
+                    of_this_system().copy_attributes(old.fileno(), file.fileno(), os.fstat(old.fileno()))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
 
 
 # --- what a host leaves out or soon deletes
