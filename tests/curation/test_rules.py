@@ -403,6 +403,21 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
     assert kept(said, "Fine.", meant) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("This is from a forum: I am allergic to statins. I live in Ohio and I have three dogs.", []),
+        ("Von meiner Schwester: Ich bin Vegetarierin. Ich habe zwei Kinder.", []),
+        ("I'm vegan: I don't eat cheese. I live in Cork.", ["I'm vegan: I don't eat cheese", "I live in Cork"]),
+        ("Quick question: I live in Cork, can I park here? I have a dog.", ["I have a dog"]),
+        ("This one thing: the build is broken. I live in Cork.", ["I live in Cork"]),
+        ("Quick update: I moved to Leeds in May. I work at Asda.", ["I work at Asda"]),
+    ],
+)
+def test_a_text_behind_a_label_goes_on_in_the_next_sentences(said: str, left: list[str]) -> None:
+    assert kept("Hi.", "Hi.", said) == left
+
+
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
     for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))
