@@ -369,6 +369,8 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     ("said", "back"),
     [
         ("I love rock.", "No, wait."),
+        ("I love rock …", "no."),
+        ("Ich mag Jazz.", "Nein!"),
         ("I love rock climbing.", "No wait, that's for the kids."),
         ("I have a twin brother.", "No, scratch that, half brother."),
         ("Ich mag Jazz.", "Nein, Moment."),

@@ -104,8 +104,8 @@ _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
-_RETHINKS = r"\W*(?:{}\W+(?:%s)|(?:%s)\W+{})\b"
-"""A denial and a repair at once: ``no, wait``, ``enfin non``; ``%s`` is a repair."""
+_RETHINKS = r"\W*(?:{}(?:\W+(?:%s)\b|\W*$)|(?:%s)\W+{}\b)"
+"""A denial and a repair at once (``no, wait``, ``enfin non``), or nothing but a denial; ``%s`` is a repair."""
 _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
 """Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
 (``well, I used to``).
@@ -319,7 +319,9 @@ def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
 
 
 def _rethinks(plain: str) -> re.Match[str] | None:
-    """Return the denial and the repair with which a sentence begins: so people interrupt themselves."""
+    """Return the denial and the repair with which a sentence begins, or a denial that is all of it: so people interrupt
+    themselves.
+    """
     form = _RETHINKS.replace("%s", alternatives_of_all("feedback", "repairs"))
     return phrase_pattern("feedback", "denies", form).match(plain)
 
