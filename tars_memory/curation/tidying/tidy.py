@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.curation.proposals import TIDY, Proposal, change_of_line, question_about
-from tars_memory.curation.tidying import findings, repeats
+from tars_memory.curation.tidying import findings
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.errors import ConflictError, NotFoundError, TarsError
 from tars_memory.vault import inbox
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     Finder = Callable[[TidyNote, World], Iterable[Finding]]
 
 
-FIXABLE: tuple[Finder, ...] = (repeats.duplicates, findings.empty_bullets)
+FIXABLE: tuple[Finder, ...] = (findings.duplicates, findings.empty_bullets)
 """Finders of what ``--apply`` may fix: their findings that say they are ``fixable``."""
 
 OTHERS: tuple[Finder, ...] = (
-    repeats.near_duplicates,
-    repeats.opposites,
-    repeats.repeated_headings,
-    repeats.repeated_ids,
+    findings.near_duplicates,
+    findings.opposites,
+    findings.repeated_headings,
+    findings.repeated_ids,
     findings.placeholders,
     findings.oversized,
     findings.malformed,
