@@ -372,24 +372,19 @@ class Memory:
             lambda reader: index.tables.TableQuery(reader.tables(self.workspace.whole, scope, today), query, seconds)
         )
 
-    def export(
-        self, path: str | os.PathLike[str], tables: Iterable[str] = (), *, replace: bool = False
-    ) -> dict[str, int]:
+    def export(self, path: str | os.PathLike[str], *, replace: bool = False) -> dict[str, int]:
         """Write the tables of :meth:`sql` into a file outside the vault; see :func:`tars_memory.index.tables.export`.
 
         Raises:
-            UsageError: the file's ending or a table is unknown, the file exists or is in the vault, or a CSV file is
-                asked for several tables.
+            UsageError: the file's ending is unknown, or the file exists or is in the vault.
             UnwritableError: the file can't be written.
         """
         file = Path(path)
         if self.workspace.root in (real := file.resolve()).parents or real == self.workspace.root:
             raise UsageError(f"{file} is in the vault", "an export is not a note: name a file outside of it")
-        today, scope, wanted = self.workspace.now().date(), self.workspace.project, tuple(tables)
+        today, scope = self.workspace.now().date(), self.workspace.project
         return self.workspace.ask(
-            lambda reader: index.tables.export(
-                reader.tables(self.workspace.whole, scope, today), file, wanted, replace=replace
-            )
+            lambda reader: index.tables.export(reader.tables(self.workspace.whole, scope, today), file, replace=replace)
         )
 
     def playbooks(self) -> builtins.list[vault.playbooks.Playbook]:

@@ -323,9 +323,8 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
             f"sql 'ATTACH \"{folder}/home\" AS x'",
         ],
         "export": [
-            f"export {shlex.quote(str(folder))}/{name(scope)}.{each} --replace" for each in ("db", "json", "jsonl")
-        ]
-        + [f"export {shlex.quote(str(folder))}/{name(scope)}.csv --table {each} --replace" for each in TABLES],
+            f"export {shlex.quote(str(folder))}/{name(scope)}.db --replace",
+        ],
         "extract": [
             f"extract {logs_}",
             f"extract --print-prompt --force {logs_}",

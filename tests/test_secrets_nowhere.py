@@ -277,11 +277,13 @@ def test_a_line_alone_is_masked_as_it_is_among_the_others(tmp_path: Path) -> Non
             for command in (["show"], ["why"], ["forget", "--dry-run"])
             for more in ([], ["--json"])
         ),
-        ["forget", f"Memory.md:{lines[0]}"], ["undo"], ["history", "--json"], ["history"], ["export", "../all.jsonl"],
+        ["forget", f"Memory.md:{lines[0]}"], ["undo"], ["history", "--json"], ["history"], ["export", "../all.db"],
     ]  # fmt: skip
     for command in commands:
         done = forked.run(program("--vault", str(vault), *command), env=env, cwd=vault, text=True)
-        said = done.stdout + done.stderr + "".join(path.read_text("utf-8") for path in tmp_path.glob("all.jsonl"))
+        said = (
+            done.stdout + done.stderr + "".join(path.read_text("utf-8", "replace") for path in tmp_path.glob("all.db"))
+        )
         assert "Traceback" not in said
         leaked = [words for words in (*CODES, *SEEDS, *LINES_OF_KEY) if words in said]
         if command[0] in ("facts", "sql") and "facts" in command[-1] + command[0]:
@@ -405,11 +407,11 @@ def test_every_command_masks_a_line_where_it_stands_and_no_other_line_with_its_w
             assert "Traceback" not in done.stderr
             assert text in done.stdout + done.stderr, (words, done.stdout, done.stderr)
             assert "PIN: 2027" not in done.stdout and "| 2028" not in done.stdout
-    forked.run(program("--vault", str(vault), "export", "../all.jsonl"), env=env, cwd=vault, text=True)
+    forked.run(program("--vault", str(vault), "export", "../all.db"), env=env, cwd=vault, text=True)
     daily = "## Log\n- 09:00 [extracted] The gate has 2028 bars ^d-a1\n- PIN: 2028\n"
     (vault / "2026-11-20.md").write_text(daily, "utf-8")
     done = forked.run(program("--vault", str(vault), "review"), env=env, cwd=vault, text=True)
     assert "The gate has 2028 bars" in done.stdout  # it is no line of the note that it is proposed for
-    exported = (tmp_path / "all.jsonl").read_text("utf-8")
+    exported = (tmp_path / "all.db").read_text("utf-8", "replace")
     assert all(text in exported for text in said)
     assert "PIN: 2027" not in exported and "| 2028" not in exported

@@ -6,8 +6,6 @@ reach another project, a conversation or a vector: the database doesn't contain 
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import time
 from contextlib import closing
@@ -142,11 +140,6 @@ class TableCopy:
             for name in tables:
                 places = ", ".join("?" * len(TABLES[name]))
                 connection.executemany(f"INSERT INTO {name} VALUES ({places})", self._rows(name))
-
-    def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table as column → value."""
-        columns = tuple(TABLES[name])
-        return (dict(zip(columns, row, strict=True)) for row in self._rows(name))
 
     def _rows(self, name: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a table, with None for empty values."""
@@ -334,40 +327,34 @@ class TableQuery:
             self._left -= time.monotonic() - started
 
 
-def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool = False) -> dict[str, int]:
-    """Write tables to a file that only its owner can read; its suffix decides the format.
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
+"""Endings of the name of an exported file."""
 
-    ``.db``, ``.sqlite``, ``.sqlite3``: a SQLite database with keys and full-text indexes. ``.json``: an object with one
-    list per table. ``.jsonl``: one row per line, with the table's name as ``table``. ``.csv``: one table and a header.
+
+def export(copy: TableCopy, path: Path, *, replace: bool = False) -> dict[str, int]:
+    """Write all tables to a SQLite database with keys and full-text indexes, which only its owner can read.
 
     Args:
         copy: the tables to write.
         path: of the file.
-        tables: names of tables; all if none is named, except for CSV.
         replace: overwrite an existing file.
 
     Returns:
         Table → number of rows written.
 
     Raises:
-        UsageError: the suffix or a table is unknown, the file exists, or CSV is asked for several tables.
+        UsageError: the suffix is unknown, or the file exists.
         UnwritableError: the file can't be written.
     """
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in FORMS:
-        raise UsageError(f"{path}: unknown file format", f"name it *.{', *.'.join(FORMS)}")
-    if unknown := [name for name in tables if name not in TABLES]:
-        raise UsageError(f"there is no table {unknown[0]!r}", f"it is one of {', '.join(TABLES)}")
-    if kind == "csv" and len(tables) != 1:
-        raise UsageError("a CSV file holds one table", f"say which: --table {next(iter(tables), 'facts')}")
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{path} is not named like a database", f"name it *{', *'.join(SUFFIXES)}")
     if os.path.lexists(path) and not replace:
         raise UsageError(f"{path} already exists", "name another file, or overwrite it: --replace")
-    names = [name for name in TABLES if name in (tables or TABLES)]
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
         try:
-            FORMS[kind](copy, temporary, names)
+            _write(copy, temporary)
             os.replace(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -377,52 +364,20 @@ def export(copy: TableCopy, path: Path, tables: Sequence[str], *, replace: bool 
         if not database.refused(error):
             raise
         raise UnwritableError(f"{path} can't be written: {error}", "is the disk full?") from error
-    return {name: copy.counts[name] for name in names}
+    return copy.counts
 
 
-def _database(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
+def _write(copy: TableCopy, path: Path) -> None:
+    """Write all tables to an empty file."""
     with closing(database.driver().module.connect(str(path), isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
-        copy.make(connection, names)
-        copy.fill(connection, names)
+        copy.make(connection)
+        copy.fill(connection, ALL)
         tools = Database(connection)
-        for name in SEARCHED.keys() & set(names):
-            tools.table(name).enable_fts([SEARCHED[name]], tokenize="unicode61 remove_diacritics 2")
+        for name, column in SEARCHED.items():
+            tools.table(name).enable_fts([column], tokenize="unicode61 remove_diacritics 2")
         tools.analyze()
         tools.vacuum()
-
-
-def _json(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        for number, name in enumerate(names):
-            file.write(f"{',' if number else '{'}\n{json.dumps(name)}: [")
-            file.writelines(f"{',' if at else ''}\n{json.dumps(row)}" for at, row in enumerate(copy.rows(name)))
-            file.write("\n]")
-        file.write("\n}\n")
-
-
-def _lines_of_json(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        for name in names:
-            file.writelines(json.dumps({"table": name, **row}) + "\n" for row in copy.rows(name))
-
-
-def _csv(copy: TableCopy, path: Path, names: Sequence[str]) -> None:
-    with open(path, "w", encoding="utf-8", errors="replace", newline="") as file:
-        table = csv.DictWriter(file, TABLES[names[0]])
-        table.writeheader()
-        table.writerows(copy.rows(names[0]))
-
-
-FORMS = {
-    "db": _database,
-    "sqlite": _database,
-    "sqlite3": _database,
-    "json": _json,
-    "jsonl": _lines_of_json,
-    "csv": _csv,
-}
-"""Suffix of an export → function that writes it."""
 
 
 def _shown(text: str) -> str:

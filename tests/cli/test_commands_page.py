@@ -155,7 +155,7 @@ tags
 tags food                               [with TAG]
 sql SELECT * FROM facts
 sql                                     [without QUERY]
-export ../memory.json
+export ../memory.db
 search tea --explain
 search Memorry
 open 1

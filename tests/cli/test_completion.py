@@ -95,7 +95,6 @@ def offered(folder: Path, *words: str, shell: str = "zsh", **more: str) -> list[
         (["facts", ""], ["add", "end", "remove", "Anna", "Facts", "Green Tea", "Grün Ü", "Memory", HOSTILE]),
         (["remember", "--section", ""], ["Notes"]),
         (["sql", "sel"], []),
-        (["export", "--table", "f"], ["facts"]),
         (["export", ""], ["(files)"]),
         (["extract", "ta"], ["(files)"]),
         (["--vault", ""], ["(files)"]),

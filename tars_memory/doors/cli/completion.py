@@ -301,7 +301,6 @@ SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "models name": _models,
     "playbooks name": _playbooks,
     "sources path": _sources,
-    "export table": lambda *_: ((name, ", ".join(columns)) for name, columns in index.tables.TABLES.items()),
     "--project": _projects,
 }
 """Functions that yield values of the vault, its index or its journal, by command and parameter, metavar or option."""

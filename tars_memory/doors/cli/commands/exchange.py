@@ -384,8 +384,7 @@ def _tables(call: Call) -> int:
 @command(
     examples="""
 tm export memory.db
-tm export facts.csv --table facts
-tm export memory.jsonl --project website
+tm export website.db --project website
 """,
     exits="2 an unknown ending, or a file that is there, 5 the file can't be written",
     answers="""
@@ -395,16 +394,15 @@ tables: how many rows of each table
 )
 def export(
     call: Call,
-    file: Path = word("FILE", "Its ending says the form: .db, .json, .jsonl, .csv.", default=...),
-    table: list[str] | None = option("--table", "NAME", "Only this table of `sql`; repeatable."),
+    file: Path = word("FILE", "A name that ends in .db, .sqlite or .sqlite3.", default=...),
     replace: bool = flag("--replace", "Overwrite an existing file."),
 ) -> int:
-    """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens, JSON or CSV.
+    """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens.
 
     It holds what a search here would see, credentials masked; no notes of other projects and no conversations. Only you
     can read the file. It is a copy: nothing that is changed in it comes back.
     """
-    rows = call.memory().export(file, table or (), replace=replace)
+    rows = call.memory().export(file, replace=replace)
     if not call.answered({"file": str(file), "tables": rows}):
         call.out.data(line(str(file)), of_notes=False)
         call.out.say(", ".join(f"{name}: {counted(count, 'row')}" for name, count in rows.items()))
