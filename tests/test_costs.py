@@ -159,6 +159,7 @@ def test_reading_by_lines_says_what_the_parser_says(monkeypatch: pytest.MonkeyPa
         ("T\n===\n- a\n---\n", "heading item rule"),
         ("```\n- no\n```\n~~~ x\n", "fence fence"),
         ("1. a\n   - b\n\n   c\n2. d\n", "item item"),
+        ("-\ta\n\t- b\n\t  -\tc\n\t\t- d\n10.\te\n", "item item"),
         ("| a | b |\n| - | - |\n| c | d |\n\n> q\n> r\nlazy\n", "table quote"),
         ("%%\nhidden\n%%\n$$\nx\n$$\n<!-- a\n\nb -->\n<div>\nx\n\ny\n", "comment math html html paragraph"),
         ("    code\n\n    more\ntext\n", "code paragraph"),

@@ -133,13 +133,14 @@ class ByLines:
         """Open a list item; return the number of the next line."""
         inside = self._containing_items(column)
         self._close_items(inside)
-        gap = len(item[2].expandtabs(CODE))
+        start = column + len(item[1])
+        gap = len((" " * start + item[2]).expandtabs(CODE)) - start
         bare = item.end() == len(text)
         kind = "bullet_list" if item[1] in "-*+" else "ordered_list"
         self._put(f"{kind}_open", 2 * inside, [number, number])
         token = self._put("list_item_open", 2 * inside + 1, [number, number + 1])
         token.markup = item[1][-1]
-        opened = _Item(column + len(item[1]) + (gap if 0 < gap <= CODE else 1), token)
+        opened = _Item(start + (gap if 0 < gap <= CODE else 1), token)
         self._items.append(opened)
         if bare:
             self._put("hr", 2 * inside + 2, [number, number + 1])  # no words
