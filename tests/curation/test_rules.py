@@ -420,6 +420,27 @@ def test_a_text_behind_a_label_goes_on_in_the_next_sentences(said: str, left: li
     assert kept("Hi.", "Hi.", said) == left
 
 
+@pytest.mark.parametrize(
+    ("case", "real"),
+    [
+        ("Suppose I live in Rome. I have two kids. What tax do I pay?", "I suppose so. I have two kids."),
+        (
+            "Angenommen, ich bin 40. Ich wohne in Bonn. Was zahle ich?",
+            "Stell dir vor, was mir passiert ist! Ich wohne in Bonn.",
+        ),
+        ("Supongamos que soy médico. Vivo en Lima. ¿Qué pago?", "Supongo que sí. Vivo en Lima."),
+        ("Supposons que je sois riche. J'habite à Lyon. Que faire ?", "Je suppose. J'habite à Lyon."),
+        ("Supponiamo che io sia medico. Vivo a Roma. Quanto pago?", "Lo suppongo. Vivo a Roma."),
+        ("Suponha que eu seja rico. Moro em Lisboa. Quanto pago?", "Suponho que sim. Moro em Lisboa."),
+        ("Stel dat ik arts ben. Ik woon in Gent. Wat betaal ik?", "Ik stel iets voor. Ik woon in Gent."),
+    ],
+)
+def test_what_follows_a_supposed_case_in_the_turn_is_supposed_as_well(case: str, real: str) -> None:
+    assert kept(case) == []
+    assert len(kept(real)) == 1
+    assert kept(case, "Nothing.", real) == kept(real)
+
+
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
     for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))

@@ -459,7 +459,7 @@ class _UserTurn:
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
-            talk = talk and sentence not in self.supposes
+            talk = talk and sentence not in self.supposes and not self._supposes(sentence)
             new = [*self._facts(sentence, day, talk=talk, requests=requests)]
             if found and not new and _amends(sentence, found[-1].text, behind=True):
                 self._amend(found, sentence, day)
@@ -477,6 +477,12 @@ class _UserTurn:
             first = said[:1].lower() if said[1:2].isalpha() else said[:1]  # but "I meant"
             text = f"{last.text}, {first}{said[1:]}"
             found[-1] = last._replace(text=" ".join(text.split()), quote=" ".join(quote.split()))
+
+    def _supposes(self, sentence: Sentence) -> bool:
+        """Whether a sentence begins with a word that supposes a case; who cries it out says what happened."""
+        plain = _plain(sentence)
+        found = self.lang.pattern("doubt").match(plain, self._statement(sentence)[0])
+        return found is not None and bool(found["case"]) and not plain.endswith("!")
 
     def _hands_over(self, sentence: Sentence) -> bool:
         """Whether a sentence ends with a colon, so that somebody else's text follows; not after a request to remember
