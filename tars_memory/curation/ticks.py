@@ -295,15 +295,18 @@ def _commit(
         recorded_at: by proposal id, when an agent's process recorded the tick.
         lines: by proposal id, where the tick is.
     """
+
+    def still_stale() -> set[str]:
+        return stale & inbox.decided(ctx.vault).keys()  # under the lock: a commit that was cut off is taken back now
+
     if not chosen:
         with ctx.writing("review", None, atomic=True) as session:
-            clear(session, ctx.vault, stale, taken)
+            clear(session, ctx.vault, still_stale(), taken)
         return [], []
 
     def commit_batch(batch: Sequence[Decision]) -> Reviewed:
-        ids = stale | {proposal.id for proposal in _proposals(batch)}
-
         def also(session: vault.writing.store.WriteSession) -> None:
+            ids = still_stale() | {proposal.id for proposal in _proposals(batch)}
             clear(session, ctx.vault, ids, taken, _proposals(batch))
 
         times = [recorded_at[decision.proposal.id] for decision in batch if decision.proposal.id in recorded_at]
