@@ -394,7 +394,7 @@ def test_archived_notes_are_found_shown_and_packed_as_before(tmp_path: Path) -> 
         assert not (root / "2026-01-02.md").exists()
 
 
-def test_a_kill_between_the_two_writes_leaves_both_and_the_next_run_ends_it(
+def test_a_kill_between_the_two_writes_leaves_both_until_the_next_write_takes_the_first_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.put("2026-01-02.md", "- x\n")
@@ -410,9 +410,11 @@ def test_a_kill_between_the_two_writes_leaves_both_and_the_next_run_ends_it(
             move(desk)
     assert desk.files() == {**before, "archive/2026-01-02.md": b"- x\n"}
     assert [step.reason for step in planned(desk)] == [CUT_OFF, "322 days old"]
+    desk.store().recover()
+    assert desk.files() == before
     assert move(desk) == ["2026-01-02.md", "2026-01-03.md"]
     assert desk.files() == {f"archive/{path}": data for path, data in before.items()}
-    desk.store().undo(last=2)
+    desk.store().undo()
     assert desk.files() == before
 
 

@@ -68,7 +68,7 @@ def archive(ctx: Caller, *, apply: bool = False, most: int | None = None) -> Arc
     moves = sum(step.action == "move" for step in steps)
     if not apply or not (moves or ctx.store.pending()) or moves > (moves if most is None else most):
         return Archived(steps, None, [], False, ctx.notices)
-    with ctx.writing("tidy", None) as session:
+    with ctx.writing("tidy", None, atomic=True) as session:
         steps = survey(ctx)
         done = [_move(session, step) if step.action == "move" else step for step in steps]
         txn = session.txn

@@ -164,8 +164,8 @@ class WriteSession(Transaction):
     def move(self, path: str, to: str) -> bool:
         """Move a note: create it at its new path with the same bytes, mode and time of modification, then remove it.
 
-        These are two writes, which an undo takes back together. A kill in between leaves both notes; repeating the
-        move then removes the old one.
+        These are two writes, which an undo takes back together. A kill in between leaves both notes, until the next
+        writer takes an atomic session back; else repeating the move removes the old one.
 
         Args:
             path: the note, relative to the vault.
