@@ -453,6 +453,19 @@ def test_lines_of_one_conversation_take_one_key(tmp_path: Path) -> None:
     assert desk.states() == ["promoted"] * 3
 
 
+def test_related_lines_have_a_number_only_where_one_can_be_chosen(tmp_path: Path) -> None:
+    desk = talked(tmp_path)
+    (desk.root / "Memory.md").write_text(f"{MEMORY}- owns a router in the hall\n")
+    walk = desk.walk(NO_COLOR="1")
+    assert "beside: owns a router in the hall" in walk.wait_for(ASK)
+    walk.type("o\n")
+    while "the router" not in (shown := walk.wait_for(ASK).partition("\n")[2]).lower():
+        walk.type("l\n")
+    assert "1  owns a router in the hall" in shown
+    walk.type("q\n")
+    assert walk.end() == 0
+
+
 def test_lines_of_one_conversation_one_by_one(tmp_path: Path) -> None:
     desk = talked(tmp_path)
     walk = desk.walk(NO_COLOR="1")

@@ -473,13 +473,13 @@ def place_of(proposal: Proposal) -> str:
     return line(proposal.target) + (f" › {line(proposal.section)}" if proposal.section else "")
 
 
-def change(proposal: Proposal) -> list[Text]:
+def change(proposal: Proposal, *, alone: bool = True) -> list[Text]:
     """Return the diff of a proposal and the context below it; for several lines those of each, below its place."""
     if not proposal.parts:
-        return [*diff(proposal), *(Text(text, style="dim") for text in _context(proposal))]
+        return [*diff(proposal), *(Text(text, style="dim") for text in _context(proposal, alone=alone))]
     lines = []
     for part in proposal.parts:
-        lines += [Text(f"{place_of(part)}  {part.id}", style="cyan"), *change(part._replace(why=""))]
+        lines += [Text(f"{place_of(part)}  {part.id}", style="cyan"), *change(part._replace(why=""), alone=False)]
     return lines
 
 
@@ -514,14 +514,17 @@ def _highlighted(mark: str, words: str, other: str, style: str) -> Text:
     return text
 
 
-def _context(proposal: Proposal) -> list[str]:
-    """Return what to show below the change: quote, remarks, numbered lines to replace, related lines, reason."""
+def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
+    """Return what to show below the change: quote, remarks, numbered lines to replace, related lines, reason.
+
+    Lines have no numbers if the proposal is not ``alone``, since an answer for several proposals replaces none.
+    """
     lines = []
     if proposal.quoted:
         lines.append(line(proposal.quoted))
     if proposal.remarks:
         lines.append(f"mind: {line(proposal.remarks)}")
-    choices = proposal.choices
+    choices = proposal.choices if alone else ()
     lines += [f"{number}  {_related(choice, proposal)}" for number, choice in enumerate(choices, 1)]
     lines += [f"beside: {_related(related, proposal)}" for related in proposal.conflicts if related not in choices]
     if proposal.fact:
