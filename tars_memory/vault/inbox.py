@@ -166,12 +166,13 @@ def told(vault: Vault) -> list[tuple[str, str, str]]:
     return [(path, name, words) for path, name, words in found if words.strip()]
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words in the JSON text of a proposal or decision."""
+def words_of(text: str, *, decided: bool = False) -> list[str]:
+    """Return the words in the JSON text of a proposal or decision; ``decided``: behind what was decided about them."""
     with contextlib.suppress(ValueError, RecursionError, AttributeError):
         record = json.loads(text)
+        before = f"{record['decision']}: " if decided and "decision" in record else ""
         return [
-            words
+            before + words
             for words in (record.get("text"), record.get("quote"), record.get("what"))
             if isinstance(words, str) and words
         ]

@@ -4,7 +4,8 @@
 
 import re
 from difflib import unified_diff
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tars_memory import vault
@@ -14,8 +15,11 @@ from tars_memory.doors.cli.output import Output, clean, counted, fields, line, s
 from tars_memory.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from tars_memory.jobs.forgetting import Copy, TalkLine
     from tars_memory.memory import Memory
+    from tars_memory.vault.writing.history import JournalEntry
 
 
 TIERS = ("semantic", "procedural")
@@ -261,6 +265,8 @@ def _say_copy(call: Call, copy: "Copy", change: str, *, quiet: bool = False) -> 
 ENTRY = "txn time command actor file op before after undone"
 SHOWN = 200
 """Maximum length of a change in the listing, in characters."""
+OWN_FILES = {vault.inbox.INBOX: "a proposal", vault.layout.DECIDED: "a decision"}
+"""Beginnings of the paths of files of ours, and what a person calls them."""
 SHOWN_NOTES = 8
 """Maximum number of notes to show the difference of before an undo."""
 
@@ -283,7 +289,7 @@ def history(
     limit: int = option("--limit", "N", "At most N writes.", least=1, default=20),
     path: str | None = option("--path", "NOTE", "Only writes to this note."),
 ) -> int:
-    """List what this program wrote, newest first.
+    """List what this program wrote, newest first. A terminal shows the notes, and of its own files what they are.
 
     In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
     written.
@@ -296,25 +302,45 @@ def history(
         sentence = "no write is recorded" if lost else "nothing has been written yet"
         call.out.say(sentence + (f" to {path}" if path else ""))
     elif call.out.screen:
-        cli.screen.show_history(call.out, (_row(call.out, entry) for entry in entries))
+        cli.screen.show_history(call.out, (_row(call.out, entry) for entry in _of_interest(entries)))
     else:
         for entry in entries:
             call.out.data("\t".join(_row(call.out, entry)))
     return 0 if entries else 1
 
 
-def _row(out: Output, write: "vault.writing.history.JournalEntry") -> list[str]:
+def _of_interest(entries: "Iterable[JournalEntry]") -> "Iterator[JournalEntry]":
+    """Yield of each write its notes; if it changed none, its decisions, or else its other files of ours."""
+    for _, group in groupby(entries, attrgetter("txn")):
+        files = [*group]
+        notes = [entry for entry in files if not entry.file.startswith(vault.layout.OURS)]
+        yield from notes or [entry for entry in files if entry.file == vault.layout.DECIDED] or files
+
+
+def _row(out: Output, write: "JournalEntry") -> list[str]:
     """Return a write as columns of plain text."""
     sides = [_words(side) if write.file.startswith(vault.layout.OURS) else side for side in (write.before, write.after)]
     op = f"{write.op} (undone)" if write.undone else write.op
     who = (line(text) for text in (write.txn, write.time, write.command, write.actor))
-    return [*who, op, out.place(write.file, None), _change(out, *sides)]
+    if out.screen and write.op == "create":  # without properties
+        note = vault.markdown.document.Document(sides[1].encode("utf-8", "replace"))
+        sides[1] = note.text(note.body_line, len(note.lines))
+    return [*who, op, _place(out, write.file), _change(out, *sides)]
+
+
+def _place(out: Output, path: str, number: int | None = None) -> str:
+    """Return a place as :meth:`Output.place` does; on a terminal a file of ours is called by what it holds."""
+    own = [name for start, name in OWN_FILES.items() if path.startswith(start)] if out.screen else []
+    return own[0] if own else out.place(path, number)
 
 
 def _words(text: str) -> str:
     """Return the words of a proposal or of decisions from the text of a file of ours; all of it if it has none."""
     words_of = vault.inbox.words_of
-    return "; ".join(dict.fromkeys(words for part in (text, *text.split("\n")) for words in words_of(part))) or text
+    return (
+        "; ".join(dict.fromkeys(words for part in (text, *text.split("\n")) for words in words_of(part, decided=True)))
+        or text
+    )
 
 
 def _change(out: Output, before: str, after: str) -> str:
@@ -363,7 +389,7 @@ def undo(
         return 0
     moved = False
     for write, after in zip_longest(written, written[1:]):
-        call.out.data(call.out.place(write.path, write.line))
+        call.out.data(_place(call.out, write.path, write.line))
         was_moved, moved = moved, bool(write.created and after and not after.text and after.before == write.text)
         if asks or write.path.startswith(".tars/") or was_moved:
             continue  # it was shown before, with the question; or it is a file of ours, of no interest to a person
