@@ -47,7 +47,7 @@ def test_ten_lines_say_what_waits_and_what_is_next(place: tuple[Path, dict[str, 
     assert len(said) <= 10
     assert said["vault"] == str(place[0].resolve())
     assert Path(said["state"], "vault.json").is_file()
-    assert said["notes"].startswith("4 notes, of these ")
+    assert said["notes"].startswith("4 notes, of these: memory 1, rules 1, ")
     assert said["index"].startswith("up to date")
     assert said["semantic"].startswith("off: ")
     assert said["rules"].startswith("1 that nobody approved")
@@ -100,7 +100,7 @@ def test_nothing_waits_in_a_vault_that_is_in_order(tmp_path: Path) -> None:
     env = environment(tmp_path / "home", TARS_MEMORY_DIR=str(root), TARS_MEMORY_BACKGROUND="0")
     said = rows(told((root, env)).stdout)
     assert said["waiting"] == "nothing" and "rules" not in said
-    assert said["semantic"] == "embedded, no passage yet"
+    assert said["semantic"] == "search by meaning covers no passage yet (model: embedded)"
     assert said["next"] == "nothing to do", "the next search makes so few vectors by itself"
     for number in range(SEARCH_EMBEDS):
         (root / f"{number}.md").write_text("tea\n")

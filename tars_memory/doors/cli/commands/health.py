@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 WAITS = (
     ("unfinished", "unfinished write", "", "tars-memory doctor"),
-    ("ticks", "tick", " that an agent's process found", "tars-memory review"),
+    ("ticks", "tick", " in Review.md that only an agent's process has seen", "tars-memory review"),
     ("review", "proposal", " to decide", "tars-memory review"),
-    ("spool", "text", " in the spool", "any command that writes places it"),
+    ("spool", "text", " not written yet", "any command that writes does it"),
 )
 """Kinds of waiting work, the most urgent first: the member of ``waiting``, the noun, what follows it, what to do."""
 
+
+TIERS = {"semantic": "memory", "procedural": "rules", "daily": "days", "episodic": "sessions"}
+"""What the notes of each tier hold."""
 
 COVERS = "semantic search covers"
 """Beginning of a notice that repeats a row, so that it is left out."""
@@ -93,10 +96,10 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     """Return the state of the memory in about ten rows, each a name and a text."""
     vault, index, background = state["vault"], state["index"], state["background"]
     waiting, loaded, unapproved = state["waiting"], state["loaded"], state["rules"]["unapproved"]
-    tiers = ", ".join(f"{count} {line(str(name))}" for name, count in vault["tiers"].items() if name != "note")
+    tiers = ", ".join(f"{words} {vault['tiers'][name]}" for name, words in TIERS.items() if name in vault["tiers"])
     skipped = _skipped_counts(vault["skipped"])
     notes = vault["notes"] if vault["notes"] is not None else vault["stale"]  # without an index all of them are stale
-    counts = counted(notes, "note") + (f", of these {tiers}" if tiers else "")
+    counts = counted(notes, "note") + (f", of these: {tiers}" if tiers else "")
     rows = [("vault", shell_path(vault["path"])), ("state", shell_path(vault["state"]))]
     rows.append(("notes", counts + (f"; {skipped}" if skipped else "")))
     when = f" ({_minute(index['indexed'])})" if index.get("indexed") else ""
@@ -119,9 +122,10 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
     large = [path for path, note in loaded["notes"].items() if 0 < note["limit"] < note["characters"]]
     cut += f"; large: {', '.join(map(line, large))}" if large else ""
-    rows.append(("prompts", f"begin with {loaded['tokens']} of {counted(loaded['budget'], 'token')}{grown}{cut}"))
+    begin = f"begin with {counted(loaded['tokens'], 'token')} of your notes, of {loaded['budget']:,} at most"
+    rows.append(("prompts", f"{begin}{grown}{cut}"))
     if unapproved:
-        rows.append(("rules", f"{unapproved} that nobody approved here: no prompt trusts them"))
+        rows.append(("rules", f"{unapproved} that nobody approved here: agents get them as text, not as rules"))
     numbers = {**waiting, "unfinished": len(waiting.get("unfinished", ()))}
     lines = {"review": waiting.get("lines", 0)}
     waits = [
@@ -158,18 +162,16 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
         return "off: " + "; ".join(line(str(sentence)) for sentence in why if sentence)
     name, pending = line(str(model["name"])), index.get("pending_vectors")
     if index.get("model") not in (None, model.get("fingerprint")):
-        made = ", which is happening" if background["running"] else ""
-        return f"the former model, until the vectors of {name} are made{made}"
+        made = ", which it does now" if background["running"] else ""
+        return f"search by meaning goes by the former model until {name} has read every passage{made}"
+    share = f"{min(99, background['covers'])} % of the passages" if background["covers"] else "no passage yet"
     if not pending:
-        return f"{name}, all passages" if pending is not None else f"{name}, no passage yet"
-    if not background["covers"]:
-        covers = f"{name}, no passage yet"
-    else:
-        covers = f"{name}, {min(99, background['covers'])} % of the passages"
-    left = f", {duration(background['left'])}" if background.get("left") else ""
-    if background["running"]:
-        return f"{covers}{left} left" if left else f"{covers}, being made"
-    return f"{covers}{left} to make the rest" if left else covers
+        share = "all passages" if pending is not None else "no passage yet"
+    left = duration(background["left"]) if pending and background.get("left") else ""
+    rest = f", {left} left" if left else ", the rest is being read" if pending else ""
+    if not background["running"]:
+        rest = f"; the rest takes {left}" if left else ""
+    return f"search by meaning covers {share} (model: {name}){rest}"
 
 
 @command(
