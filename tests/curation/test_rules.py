@@ -441,6 +441,21 @@ def test_what_follows_a_supposed_case_in_the_turn_is_supposed_as_well(case: str,
     assert kept(case, "Nothing.", real) == kept(real)
 
 
+@pytest.mark.parametrize(
+    ("asked", "letter"),
+    [
+        ("What should I answer?", "Hi Anna,\nI'm moving to Lisbon in May and I have two cats.\nBest, Tom"),
+        ("Was soll ich antworten?", "Liebe Eva,\nich wohne jetzt in Rom. Mein Chef heißt Paul."),
+        ("Que répondre ?", "Chère Anna,\n\nJ'habite à Lyon et j'ai deux chats.\n\nPaul"),
+        ("Cosa rispondo?", "Ciao Anna,\nvivo a Roma. Ho due gatti."),
+    ],
+)
+def test_a_letter_behind_its_salutation_is_not_what_the_person_says(asked: str, letter: str) -> None:
+    assert kept(f"{asked}\n\n{letter}") == kept(f"{asked}\n{letter}") == []
+    assert kept(letter) != [], "who greets at the beginning speaks"
+    assert kept("I live in Cork. What should I say?\n\nHi Ann,\nI have two cats.") == ["I live in Cork"]
+
+
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
     for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))

@@ -79,6 +79,8 @@ _LONG = re.compile(r"[^\W\d_]{5,}")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is not part of it."""
+_LETTER = re.compile(r"(?:\n|[.?!:…])[ \t]*\r?\n[ \t]*(?=[^\W\d_])[\w.'’-]+(?: [\w.'’-]+){0,3},[ \t]*\r?\n")
+"""The salutation of a letter: up to four words and a comma, alone in a line behind other text."""
 _IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
 """Words in single quotes; apostrophes within words, at the end of one, or of ``'s morgens`` are none."""
 _LABEL = re.compile(r"[^:]*:\s")
@@ -449,6 +451,7 @@ class _UserTurn:
         """
         lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
+        letter = _LETTER.search(self.plain) if talk else None
         talk = talk and not any(len(pattern.findall(self.plain)) >= most for most, pattern in _DOCUMENT)
         for sentence in self.sentences:
             plain = _plain(sentence)
@@ -459,6 +462,7 @@ class _UserTurn:
                 if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
+            talk = talk and not (letter and sentence.start > letter.start())
             talk = talk and sentence not in self.supposes and not self._supposes(sentence)
             new = [*self._facts(sentence, day, talk=talk, requests=requests)]
             if found and not new and _amends(sentence, found[-1].text, behind=True):
