@@ -198,6 +198,9 @@ FRENCH_NE = frozenset({"ne", "n"})
 FRENCH_SECOND = _words("pas jamais rien aucun aucune")
 """Words that, after ``ne``, are the second half of one negation."""
 
+NO_MORE = _words("mehr plus più mais meer anymore")
+"""Words that, behind a negation, only say that something was so before."""
+
 UNSPACED_NEGATIONS = ("不", "没", "沒", "無", "无", "未", "非", "勿", "ない", "ません", "なかった", "않", "없", "못")
 
 FILLERS = _words(
@@ -205,7 +208,7 @@ FILLERS = _words(
     "der die das dem den des ein eine einen einem einer eines auch jetzt derzeit "
     "le la les l un une el los las unos unas il lo gli uno o os um uma het een "
     "my mein meine meinen mes mi mis mio meu minha mijn "
-    "aussi maintenant también ahora anche adesso ora também agora ook nu"
+    "aussi maintenant también ahora ya já anche adesso ora também agora ook nu"
 )
 """Words without content of their own that neither begin a phrase nor exclude anything."""
 
@@ -357,7 +360,7 @@ class _Reader:
             self.denied += not (self._after_ne and word in FRENCH_SECOND)
             self._after_ne = False
             return True
-        return False
+        return self.denied > 0 and word in NO_MORE
 
     def _add_content(self, raw: str, word: str) -> None:
         """Add a content word, as a value or in the singular, to the content and the last phrase."""

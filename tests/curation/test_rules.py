@@ -456,6 +456,24 @@ def test_a_letter_behind_its_salutation_is_not_what_the_person_says(asked: str, 
     assert kept("I live in Cork. What should I say?\n\nHi Ann,\nI have two cats.") == ["I live in Cork"]
 
 
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("I use Vim.", "I don't use Vim anymore."),
+        ("Ich wohne in Köln.", "Ich wohne nicht mehr in Köln."),
+        ("J'habite à Lyon.", "Je n'habite plus à Lyon."),
+        ("Vivo en Lima.", "Ya no vivo en Lima."),
+        ("Abito a Roma.", "Non abito più a Roma."),
+        ("Moro em Recife.", "Já não moro em Recife."),
+        ("Ik woon in Gent.", "Ik woon niet meer in Gent."),
+    ],
+)
+def test_what_is_so_no_more_is_taken_back(said: str, then: str) -> None:
+    assert len(kept(said)) == 1
+    (left,) = kept(said, "Fine.", then)
+    assert left not in kept(said)
+
+
 def test_what_is_denied_before_the_right_value_is_taken_back() -> None:
     for said in ("I don't live in Cork, I live in Kerry.", "Sorry, I don't live in Cork any more, I live in Kerry."):
         assert not any(text == "I live in Cork" for text in kept("I live in Cork.", "Fine.", said))
