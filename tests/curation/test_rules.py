@@ -466,9 +466,13 @@ def test_a_letter_behind_its_salutation_is_not_what_the_person_says(asked: str, 
         ("Abito a Roma.", "Non abito più a Roma."),
         ("Moro em Recife.", "Já não moro em Recife."),
         ("Ik woon in Gent.", "Ik woon niet meer in Gent."),
+        ("I live in Cork.", "Well, actually I live in Kerry."),
+        ("Ich wohne in Köln.", "Ach nein, ich wohne in Bonn."),
+        ("Vivo en Lima.", "Bueno, en realidad vivo en Callao."),
+        ("I'm vegetarian.", "Scratch that, I'm vegan."),
     ],
 )
-def test_what_is_so_no_more_is_taken_back(said: str, then: str) -> None:
+def test_what_is_so_no_more_or_denied_behind_a_lead_is_taken_back(said: str, then: str) -> None:
     assert len(kept(said)) == 1
     (left,) = kept(said, "Fine.", then)
     assert left not in kept(said)

@@ -273,7 +273,13 @@ def _corrected_by(
         asker: the turn of somebody else that the sentence may answer; None for none.
     """
     quote = " ".join(sentence.text.split())
-    denies, repairs = (phrase_pattern("feedback", key, r"\W*{}\b").match(quote) for key in ("denies", "repairs"))
+    lead = lang.pattern("leads").match(quote.replace("’", "'"))  # "well, actually"
+    begins = quote[: lead.end()] if lead else ""
+    denies, repairs = (
+        phrase_pattern("feedback", key, r"\W*{}\b").match(quote)
+        or phrase_pattern("feedback", key, r"(?<!\w){}\b").search(begins)
+        for key in ("denies", "repairs")
+    )
     found = _DENIED.search(quote)
     opens, near = not turn.text[: sentence.start].strip(), {each.number for each in recent}
     before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
@@ -459,7 +465,7 @@ class _UserTurn:
                 continue
             if back := _taken_back(plain, lang):
                 rest = plain[back.end() :].lstrip(" ,;:.!–—-")
-                if len(_WORD.findall(rest)) < 3 or plain[back.end() : back.end() + 1] == " ":
+                if len(_WORD.findall(rest)) < 2 or plain[back.end() : back.end() + 1] == " ":
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
             talk = talk and not (letter and sentence.start > letter.start())
