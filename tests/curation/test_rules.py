@@ -371,6 +371,12 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
         ("I love rock.", "No, wait."),
         ("I love rock …", "no."),
         ("Ich mag Jazz.", "Nein!"),
+        ("I live in Gent.", "Uh no, in Bruges."),
+        ("I live in Gent.", "Oh wait no."),
+        ("J'habite à Lyon.", "Euh non, à Lille."),
+        ("Vivo en Lima.", "Uy no, en Quito."),
+        ("Moro em Lisboa.", "Opa, não, no Porto."),
+        ("Ik woon in Gent.", "Eh nee, in Brugge."),
         ("I love rock climbing.", "No wait, that's for the kids."),
         ("I have a twin brother.", "No, scratch that, half brother."),
         ("Ich mag Jazz.", "Nein, Moment."),
@@ -386,6 +392,7 @@ def test_what_somebody_interrupts_with_a_denial_is_taken_back(said: str, back: s
     assert kept(f"{said} {back}") == []
     assert kept(said, "Fine.", "No, wait, let me look it up.") == kept(said)
     assert kept("I live in York. Actually wait, can you do it in Python?") == ["I live in York"]
+    assert kept("I have two kids. And no, gluten is fine. Not so good.") == ["I have two kids"]
 
 
 @pytest.mark.parametrize(

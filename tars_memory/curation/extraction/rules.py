@@ -106,8 +106,10 @@ _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
-_RETHINKS = r"\W*(?:{}(?:\W+(?:%s)\b|\W*$)|(?:%s)\W+{}\b)"
-"""A denial and a repair at once (``no, wait``, ``enfin non``), or nothing but a denial; ``%s`` is a repair."""
+_RETHINKS = r"\W*(?:(?P<cry>\w{1,3})\W+)?(?:{}(?:\W+(?:%s)\b|\W*$)|(?:%s)\W+{}\b|(?(cry){}\s*[,;:…–—-]|(?!)))"
+"""A denial and a repair at once (``no, wait``, ``enfin non``), a denial behind a cry (``uh no, …``), or nothing but a
+denial; ``%s`` is a repair.
+"""
 _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
 """Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
 (``well, I used to``).
@@ -327,11 +329,10 @@ def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
 
 
 def _rethinks(plain: str) -> re.Match[str] | None:
-    """Return the denial and the repair with which a sentence begins, or a denial that is all of it: so people interrupt
-    themselves.
-    """
+    """Return the denial with which a sentence begins, if people interrupt themselves so; "and no, …" goes on."""
     form = _RETHINKS.replace("%s", alternatives_of_all("feedback", "repairs"))
-    return phrase_pattern("feedback", "denies", form).match(plain)
+    found = phrase_pattern("feedback", "denies", form).match(plain)
+    return found if found and (found["cry"] or "").casefold() not in common_words() else None
 
 
 def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
