@@ -14,7 +14,7 @@ from tars_memory.settings import MODES
 if TYPE_CHECKING:
     from datetime import date
 
-    from tars_memory.recall.query import SearchResult
+    from tars_memory.recall.query import Hit, SearchResult
 
 PLACES = ("cwd", "vault")
 PER_NOTE = 2
@@ -82,8 +82,8 @@ def search(
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
     On a terminal the hits are numbered for tm open, the best one last, at most two of a note. In a pipe each hit is
-    one line, path:line:text, as grep prints them. Without a QUERY options that narrow a search, as --tag and --since,
-    list what they leave, newest first.
+    one line, path:line:text, as grep prints them; a fact has its subject before it. Without a QUERY options that narrow
+    a search, as --tag and --since, list what they leave, newest first.
     """
     one_of(PLACES, relative_to, "--relative-to ")
     call.out.relative_to = relative_to or ""
@@ -221,10 +221,17 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
         return
     for hit in result.hits:
         number, words = hit.best_line
-        vault = f"[{line(hit.vault)}] " if hit.vault else ""
-        call.out.data(f"{call.out.place(hit.path, number)}:{vault}{line(words)}")
+        shared = f"[{line(hit.vault)}] " if hit.vault else ""
+        call.out.data(f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}")
         if hit.explain:
             call.out.say_always(f"{call.out.place(hit.path, number)}: {hit.account}")
+
+
+def _subject(hit: "Hit", words: str) -> str:
+    """Return the subject of a fact to print before its words: the heading above it; empty for another line."""
+    if hit.path.rpartition("/")[2] != vault.layout.Layout.facts or not hit.headings or hit.headings[-1] in words:
+        return ""
+    return f"{line(hit.headings[-1])} › "
 
 
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:
