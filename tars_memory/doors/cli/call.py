@@ -14,6 +14,7 @@ import re
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from datetime import date, datetime
 from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
@@ -33,12 +34,13 @@ from tars_memory.doors.cli.output import (
     each_text,
     fields,
     here,
+    hit_of,
     line,
     members,
     shown_today,
     within,
 )
-from tars_memory.errors import TarsError, TransientNotice, UsageError
+from tars_memory.errors import NotFoundError, TarsError, TransientNotice, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -239,15 +241,19 @@ class Call:
         found = _inside(root, path)
         return text if found is None else found + "/" * (bool(found) and os.path.isdir(path))
 
-    def target(self, text: str) -> str:
+    def target(self, text: str, *, hits: bool = True) -> str:
         """Return what names an entry (a REF, words, or ``path:line``), the path of a place relative to the vault.
 
-        The path may be as it was printed, or relative to the current folder. Relative to the vault it is valid from any
-        folder, and so in the spool.
+        With ``hits`` a number is a hit of the last search, if that has so many. The path may be as it was printed, or
+        relative to the current folder. Relative to the vault it is valid from any folder, and so in the spool.
         """
         place = re.search(LINE_NUMBER, text)
         note = self.note(text) if place else text
         target = f"{note}{place[0]}" if place and note != text else text
+        if hits and text.isdecimal() and len(text) < len("10000"):
+            with suppress(NotFoundError, UsageError):
+                path, number, _ = hit_of(self.workspace, int(text), terminal=self.out.stdout.isatty())
+                target = f"{path}:{number}"
         if self.typed is not None:
             self.typed.arguments["target"] = target
         return target
@@ -728,7 +734,7 @@ EXPIRED = flag("--expired", "Also what has ended or expired.")
 AS_OF = option("--as-of", "DATE", "As it held on this day.")
 """Filters that several commands take."""
 
-REF = word("REF", "Its REF, or words that only it holds.")
+REF = word("REF", "Its REF, the number of a hit of the last search, or words that only it holds.")
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run", "help")

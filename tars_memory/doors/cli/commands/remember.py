@@ -137,7 +137,7 @@ def feedback(
     words=True,
     examples="""
 tm edit 7f3ak2cq Anna prefers night trains
-tm edit "night trains" Anna prefers sleepers --tag travel
+tm edit 1 Anna prefers sleepers --tag travel         # the first hit of the last search
 tm edit Memory.md:12 "[x] book the ferry"    # tick a task
 """,
     exits="1 no such entry, 2 several entries fit, 6 the note changed in the meantime",
@@ -147,7 +147,7 @@ as remember
 )
 def edit(
     call: Call,
-    target: str | None = word("REF", "Its REF, or in quotes words that only it holds."),
+    target: str | None = word("REF", "Its REF, the number of a hit, or in quotes words that only it holds."),
     text: list[str] | None = word("TEXT…", "The new text: all remaining words."),
     tag: list[str] | None = option("--tag", "TAG", "Add #TAG; repeatable."),
     bare: bool = flag("--bare", "Keep no tags and no [field:: value] of the old text."),
@@ -202,7 +202,7 @@ def forget(
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
     forgotten before.
     """
-    memory, named = call.memory(), call.target(call.words(target, "REF"))
+    memory, named = call.memory(), call.target(call.words(target, "REF"), hits=call.interactive)
     near, also = memory.near(named), []
     asks = call.interactive and not (yes or call.dry_run)
     if asks:
