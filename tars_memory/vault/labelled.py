@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
+from unicodedata import combining
 
-from tars_memory.language.words import LANGUAGES, STOP_WORDS, language
+from tars_memory.language.words import LANGUAGES, STOP_WORDS, is_unspaced, language
 from tars_memory.vault import secrets as table
 from tars_memory.vault.secrets import PLACEHOLDER
 from tars_memory.vault.suspicion import CLOCK, IS_VERB, MARKS, compiled
@@ -1006,12 +1007,14 @@ def _strong(value: str, separator: str, quoted: bool) -> bool:
         return (4 if separator != "blank" else 16) <= len(value) <= 64
     if _wordy(value):
         return separator == "equals" and ((len(value) >= 16 and value.isalpha()) or _diceware(value))
-    mixed = (lower or upper) and (digit or symbol)
+    # letters without case count beside a digit, for words have signs, too; a run without blanks may be a sentence
+    letter = lower or upper or (digit and any(char.isalpha() and not is_unspaced(char) for char in value))
+    mixed = letter and (digit or symbol)
     if separator == "equals":
         return (mixed and len(value) >= 5) or (lower and upper and len(value) >= 8 and not _joined(value))
     if separator == "words":
         return (mixed and len(value) >= 6 and (digit or upper)) or _jumbled(value)
-    return (len(value) >= 8 and digit and (upper or symbol) and (lower or upper)) or _random(value, 12)
+    return (len(value) >= 8 and digit and (upper or symbol) and letter) or _random(value, 12)
 
 
 def _medium(value: str, separator: str, _: bool) -> bool:
@@ -1095,7 +1098,7 @@ def _classes(value: str) -> tuple[bool, bool, bool, bool]:
         any(map(str.islower, value)),
         any(map(str.isupper, value)),
         any(map(str.isdigit, value)),
-        any(not char.isalnum() and char not in "-_.'’/," for char in value),
+        any(not (char.isalnum() or char in "-_.'’/," or combining(char)) for char in value),
     )
 
 
