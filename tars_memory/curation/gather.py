@@ -396,7 +396,8 @@ class _TierNotes:
         ]
         if len(found) < CONFLICTS:
             further = (n for n in self._further(direct, similar_lines) if self._may_show(n, ends))
-            found += (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
+            lines = (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
+            found += (line._replace(linked=True) for line in lines)
         once = {(line.path, line.line): line for line in reversed(found)}
         return tuple(reversed(once.values()))[:CONFLICTS]
 

@@ -204,6 +204,7 @@ class Related(NamedTuple):
             paragraph.
         occurrence: which of several entries with exactly these lines, from 0; None if it is the only one.
         waits: whether it is an undecided candidate.
+        linked: whether it has to do only with another of the related lines, and not with the proposal itself.
     """
 
     path: str
@@ -214,6 +215,7 @@ class Related(NamedTuple):
     raw: str = ""
     occurrence: int | None = None
     waits: bool = False
+    linked: bool = False
 
     @classmethod
     def of(cls, entry: Entry, day: str = "") -> Related:

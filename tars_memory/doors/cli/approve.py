@@ -517,7 +517,8 @@ def _highlighted(mark: str, words: str, other: str, style: str) -> Text:
 def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
     """Return what to show below the change: quote, remarks, numbered lines to replace, related lines, reason.
 
-    Lines have no numbers if the proposal is not ``alone``, since an answer for several proposals replaces none.
+    If the proposal is not ``alone``, lines have no numbers, since an answer for several proposals replaces none, and
+    those that are only linked to a related one are left out.
     """
     lines = []
     if proposal.quoted:
@@ -526,7 +527,8 @@ def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
         lines.append(f"mind: {line(proposal.remarks)}")
     choices = proposal.choices if alone else ()
     lines += [f"{number}  {_related(choice, proposal)}" for number, choice in enumerate(choices, 1)]
-    lines += [f"beside: {_related(related, proposal)}" for related in proposal.conflicts if related not in choices]
+    beside = (related for related in proposal.conflicts if related not in choices and (alone or not related.linked))
+    lines += [f"beside: {_related(related, proposal)}" for related in beside]
     if proposal.fact:
         target, section, text = map(line, proposal.fact.instead)
         lines.append(f"or as a line of {target}{f' › {section}' if section else ''}: {text}")
@@ -538,10 +540,11 @@ def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
 
 
 def _related(related: Related, proposal: Proposal) -> str:
-    """Return a related line with its day, and its note if that is another one."""
+    """Return a related line with its day, its note if that is another one, and whether it is only linked to a line."""
     place = ", waits too" if related.waits else ""
     if not related.waits and related.path not in ("", proposal.target):
         place = f", {related.path}"
+    place += ", only linked to a line above" if related.linked else ""
     return line(f"{related.text} ({related.date or 'undated'}{place})")
 
 
