@@ -21,6 +21,7 @@ from tars_memory.memory import Memory
 from tars_memory.settings import ReviewOptions, TidyOptions
 from tars_memory.vault.inbox import FIELDS, INBOX, keep
 from tars_memory.vault.links import Links, outlinks, resolve
+from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import Vault
 from tars_memory.vault.writing.store import WriteSession
 from tars_memory.vault.writing.transaction import Transaction
@@ -415,6 +416,18 @@ def test_a_kill_between_the_two_writes_leaves_both_until_the_next_write_takes_th
     assert move(desk) == ["2026-01-02.md", "2026-01-03.md"]
     assert desk.files() == {f"archive/{path}": data for path, data in before.items()}
     desk.store().undo()
+    assert desk.files() == before
+
+
+def test_the_writing_of_a_note_is_undone_after_its_move_to_the_archive_or_not_at_all(desk: Desk) -> None:
+    before = desk.files()
+    with desk.store().transaction("log") as transaction:
+        txn = transaction.write("2026-01-02.md", lambda _: [Splice(0, 0, b"- x\n")]).txn
+    assert move(desk) == ["2026-01-02.md"]
+    with pytest.raises(ConflictError, match=r"2026-01-02.md was taken away by \w+ \(tidy\)"):
+        desk.store().undo(txn)
+    assert "archive/2026-01-02.md" in desk.files() and not next(desk.store().history(path="2026-01-02.md")).undone
+    desk.store().undo(last=2)
     assert desk.files() == before
 
 

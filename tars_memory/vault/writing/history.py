@@ -690,32 +690,37 @@ def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[edits.Sp
             )
 
 
-def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes, undone: Collection[str]) -> None:
+def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes | None, undone: Collection[str]) -> None:
     """Refuse to take out a line of which a later write took out another copy: the one left may be the person's own.
+
+    A new note that a later write took away is refused likewise: it may be in the archive.
 
     Args:
         journal: of the vault.
         entry: the write to undo.
-        data: the note.
+        data: the note; None if it is gone.
         undone: transactions that are undone together with it.
 
     Raises:
-        ConflictError: there is such a line, and a later write in force.
+        ConflictError: there is such a later write in force.
     """
     added = {line for span in unpack(entry.record) for line in edits.changed_texts(span)[1] if line.strip()}
-    present = added.intersection(edits.texts_of(data))
-    for later in entries(journal, path=entry.file) if present else ():
+    present = added.intersection(edits.texts_of(data or b""))
+    for later in entries(journal, path=entry.file) if present or (data is None and entry.op == "create") else ():
         if later.txn <= entry.txn:
             return
         if later.undone or (later.undoes and not entry.undoes) or later.txn in undone:
             continue
+        hint = f"tars-memory undo {later.txn} puts it back, and then {entry.txn} can be undone"
+        if data is None and later.op == "remove":
+            raise ConflictError(f"{entry.file} was taken away by {later.txn} ({later.command})", hint)
         changes = [edits.changed_texts(span) for span in unpack(later.record)]
         removed = Counter(line for lines, _ in changes for line in lines)
         removed.subtract(line for _, lines in changes for line in lines)
         if line := next((line for line in present if removed[line] > 0), b""):
             raise ConflictError(
                 f"{text_of(line).strip()!r} is in {entry.file}, but {later.txn} ({later.command}) took such a line out",
-                f"tars-memory undo {later.txn} puts it back, and then {entry.txn} can be undone",
+                hint,
             )
 
 

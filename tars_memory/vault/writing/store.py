@@ -315,7 +315,7 @@ class Store:
                 before = len(transaction.written)
                 try:
                     for entry in reversed(group):
-                        refuse_ambiguous(self.journal, entry, transaction.read(entry.file) or b"", names)
+                        refuse_ambiguous(self.journal, entry, transaction.read(entry.file), names)
                         transaction.undo_write(entry)
                 except errors.ConflictError as error:
                     raise none_undone(error, name, [other for other in names if other != name]) from error
