@@ -419,7 +419,8 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Von meiner Schwester: Ich bin Vegetarierin. Ich habe zwei Kinder.", []),
         ("I'm vegan: I don't eat cheese. I live in Cork.", ["I'm vegan: I don't eat cheese", "I live in Cork"]),
         ("Quick question: I live in Cork, can I park here? I have a dog.", ["I have a dog"]),
-        ("This one thing: the build is broken. I live in Cork.", ["I live in Cork"]),
+        ("Mia sorella mi scrive così: Peso 60 chili. Ho due figli e abito a Lecce.", []),
+        ("One thing: the build is broken. I live in Cork.", ["I live in Cork"]),
         ("Quick update: I moved to Leeds in May. I work at Asda.", ["I work at Asda"]),
     ],
 )

@@ -476,7 +476,7 @@ class _UserTurn:
                 self._amend(found, sentence, day)
             found += new
             talk = talk and not (self.makes and lang.pattern("makes").search(plain))
-            talk = talk and not self._hands_over(sentence) and (bool(new) or not self._labels(sentence, day))
+            talk = talk and not self._hands_over(sentence) and (bool(new) or not self._labels(sentence))
         return found
 
     def _amend(self, found: list[DrawnFact], sentence: Sentence, day: date) -> None:
@@ -503,15 +503,12 @@ class _UserTurn:
         asked = (form.fullmatch(f"{said} x") for form, _ in self.lang.forms("asked"))
         return said.endswith(":") and len(said) > 1 and not any(asked)
 
-    def _labels(self, sentence: Sentence, day: date) -> bool:
-        """Whether a sentence has a label before a statement, which is not the person's then, nor is what follows it; a
-        word or two (``Quick update:``) may announce what they say themselves.
+    def _labels(self, sentence: Sentence) -> bool:
+        """Whether a sentence, if it states nothing, announces a text that goes on behind it; a word or two before the
+        colon (``Quick update:``) may announce what the person says.
         """
-        text = sentence.text[self._statement(sentence)[0] :]
-        label = _LABEL.match(text)
-        if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
-            return False
-        return any(self._statements(text[label.end() :], sentence, day))
+        label = _LABEL.match(sentence.text, self._statement(sentence)[0])
+        return label is not None and not sentence.asks and len(_WORD.findall(label[0])) > 2
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
