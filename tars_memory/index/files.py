@@ -5,8 +5,8 @@ name that nobody reads and then renamed to the next number: a name is never used
 can't be taken for that of a new one, and a reader of the old file keeps it until it looks again.
 
 :class:`OpenIndex` is the connection to the current file, which it creates if there is none, and opens again when
-another process has swapped it. A file that can't be written is opened for reading; :func:`explained` turns all other
-errors of the disk into messages.
+another process has swapped it. A file that can't be written is opened for reading; :meth:`IndexFiles.explained` turns
+all other errors of the disk into messages.
 """
 
 from __future__ import annotations
@@ -36,6 +36,10 @@ BACKGROUND = "background.lock"
 """Lock that the background process, which finishes the index, holds for as long as it lives."""
 
 
+ROOM = 1 << 20
+"""Number of bytes that a write of the index may need at once: a disk with less is full."""
+
+
 class IndexFiles:
     """The files of one vault's index.
 
@@ -61,6 +65,37 @@ class IndexFiles:
         except (FileNotFoundError, NotADirectoryError):
             return []
         return sorted(((int(match[1]), name) for name in names if (match := _NAME.fullmatch(name))), reverse=True)
+
+    @contextmanager
+    def explained(self, problem: str, hint: str = "") -> Iterator[None]:
+        """Turn errors of the disk and of SQLite into a message for the person, except those that mean damage.
+
+        Args:
+            problem: what can't be done.
+            hint: what to do about it; by default about what the folder's disk lacks.
+
+        Raises:
+            UnwritableError: ``problem``, and the reason.
+        """
+        try:
+            yield
+        except Exception as error:
+            if database.damaged(error) or not isinstance(error, OSError | database.driver().module.Error):
+                raise
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise UnwritableError(f"{problem}: {reason}", hint or self._remedy()) from error
+
+    def _remedy(self) -> str:
+        """Return what to do where the folder can't be written, by what its disk says: SQLite calls a disk without room
+        for another file a read-only database.
+        """
+        with suppress(OSError, AttributeError):  # Windows has no statvfs
+            disk = os.statvfs(self.folder)
+            lacks = "takes no further file: remove some" if disk.f_files and not disk.f_favail else ""
+            lacks = "is full: make room" if disk.f_bavail * disk.f_frsize < ROOM else lacks
+            if lacks:
+                return f"the disk of {self.folder} {lacks} there, or set TARS_MEMORY_HOME to a folder of another one"
+        return f"is its disk read-only, or {self.folder} not yours?"
 
     def building(self) -> Path:
         """Return the path for a rebuild, and remove the leftovers of a killed one. The caller holds the lock."""
@@ -176,7 +211,7 @@ class OpenIndex:
             IndexDamagedError: the file is not an index of this version.
             UnwritableError: there is no index and none can be created, or it can't even be read.
         """
-        with explained(f"the index in {self.files.folder} can't be opened"):
+        with self.files.explained(f"the index in {self.files.folder} can't be opened"):
             if self._connection is not None and (self._held or self.path == self.files.current()):
                 return self._connection
             self.close()
@@ -206,7 +241,8 @@ class OpenIndex:
     def _make(self) -> Path:
         """Install an empty index, which is then filled batch by batch and answers from the first one on."""
         hint = "make it writable, with room to spare, or set TARS_MEMORY_HOME to a folder that is"
-        with explained(f"the index can't be made in {self.files.folder}", hint), self.files.lock(WRITER_WAIT) as held:
+        problem = f"the index can't be made in {self.files.folder}"
+        with self.files.explained(problem, hint), self.files.lock(WRITER_WAIT) as held:
             current = self.files.current()
             if current is not None:
                 return current
@@ -215,22 +251,6 @@ class OpenIndex:
             path = self.files.building()
             create(path).close()
             return self.files.install(path)
-
-
-@contextmanager
-def explained(problem: str, hint: str = "is the disk full or read-only, or that folder not yours?") -> Iterator[None]:
-    """Turn errors of the disk and of SQLite into a message for the person, except those that mean damage.
-
-    Raises:
-        UnwritableError: ``problem``, and the reason.
-    """
-    try:
-        yield
-    except Exception as error:
-        if database.damaged(error) or not isinstance(error, OSError | database.driver().module.Error):
-            raise
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        raise UnwritableError(f"{problem}: {reason}", hint) from error
 
 
 def create(path: Path) -> sqlite3.Connection:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory import index, vault
 from tars_memory.errors import UnwritableError, VaultError, behind, counted, shortened
 from tars_memory.index import database, intake
-from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create, explained
+from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 from tars_memory.settings import CUT, Cut, LimitsOptions
@@ -81,7 +81,7 @@ class Index:
         Raises:
             UnwritableError: there is no index and none can be created, or it is damaged and can't be rebuilt.
         """
-        with explained("the index can't be read"):
+        with self.files.explained("the index can't be read"):
             try:
                 with self._open.held():
                     return question(self.reader())
@@ -116,7 +116,7 @@ class Index:
         progress = progress or self.progress
         budget = budget or RefreshBudget()
         try:
-            with explained("the index can't be read"):
+            with self.files.explained("the index can't be read"):
                 report = _Refresh(self, budget, progress).run()
         except Exception as error:
             if not _is_damage(error):
@@ -153,7 +153,7 @@ class Index:
         progress = progress or self.progress
         report = RefreshReport(self.pending)
         before = self._open.path
-        with explained("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
+        with self.files.explained("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
             if not held:
                 raise UnwritableError("the index is busy in another process", "try again when it is done")
             self.close()
@@ -175,7 +175,7 @@ class Index:
         Raises:
             UnwritableError: the index or a cache can't be written.
         """
-        with explained("the caches can't be written"):
+        with self.files.explained("the caches can't be written"):
             texts = "SELECT c.hash, t.head || char(10) || t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id"
             try:
                 hashes = {bytes(digest) for digest, text in self.connection().execute(texts) if tells(text)}
@@ -237,7 +237,7 @@ class Index:
         def embed(_: IndexReader) -> int:
             if embedder is None:
                 return 0
-            with explained("the vectors can't be kept"):
+            with self.files.explained("the vectors can't be kept"):
                 return index.vectors.embed(
                     self.connection(), self.files, self.cache, embedder, limit, progress, wait=wait
                 )
@@ -286,7 +286,7 @@ class Index:
         if self.progress is not None:
             self.progress("checking the index", 0, 0)
         connection, path = self.connection(), self.files.folder / "verify.db"
-        with explained("a second index to compare with can't be made"):
+        with self.files.explained("a second index to compare with can't be made"):
             problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)") if row[0] != "ok"]
             if problems:
                 return [f"the file is damaged: {problem}" for problem in problems]
@@ -360,7 +360,7 @@ class _Refresh:
         reason = "the index is busy in another process"
         left: int | None = None
         try:
-            with explained("the index can't be written"):
+            with self._index.files.explained("the index can't be written"):
                 left = self._take_in(wait, first=first)
         except UnwritableError as error:
             if budget.strict:

@@ -195,7 +195,7 @@ class TalkIndex:
         Raises:
             UnwritableError: the index can't be read, or none can be created.
         """
-        with files.explained("the index of conversations can't be read"):
+        with self.files.explained("the index of conversations can't be read"):
             try:
                 return act()
             except Exception as error:
@@ -214,7 +214,10 @@ class TalkIndex:
             UnwritableError: the index is busy in another process, or none can be created.
         """
         self.close()
-        with files.explained("the index of conversations can't be rebuilt"), self.files.lock(files.WRITER_WAIT) as held:
+        with (
+            self.files.explained("the index of conversations can't be rebuilt"),
+            self.files.lock(files.WRITER_WAIT) as held,
+        ):
             if not held:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):
@@ -231,7 +234,7 @@ class TalkIndex:
         if self.exists:
             self.start_over()
         if (self.cache / CACHE_FILE).exists():
-            with files.explained("the vectors of conversations can't be dropped"):
+            with self.files.explained("the vectors of conversations can't be dropped"):
                 store = VectorCache(self.cache)
                 store.start_over()
                 store.close()
@@ -295,7 +298,7 @@ class TalkIndex:
         self.prune()
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
             with (
-                files.explained("the vectors of conversations can't be kept"),
+                self.files.explained("the vectors of conversations can't be kept"),
                 self.files.lock(files.WRITER_WAIT) as held,
             ):
                 if held:
@@ -309,7 +312,7 @@ class TalkIndex:
         """
         newest = vectors.among(self.most)
         connection = self._open.connection()
-        with files.explained("the vectors of conversations can't be dropped"):
+        with self.files.explained("the vectors of conversations can't be dropped"):
             with self.files.lock(files.WRITER_WAIT) as held:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
@@ -358,7 +361,7 @@ class TalkIndex:
         Returns:
             False if the index is busy in another process: nothing is written then.
         """
-        with files.explained("the index of conversations can't be written"), self.files.lock(wait) as held:
+        with self.files.explained("the index of conversations can't be written"), self.files.lock(wait) as held:
             if not held:
                 return False
             connection, writer = self._open.connection(), _writer()

@@ -7,6 +7,8 @@ import os
 import shutil
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from unprivileged import unwritable
@@ -228,3 +230,23 @@ def test_search_in_a_read_only_state(tmp_path, mode: str) -> None:
         assert any(finding["kind"] == "index" for finding in memory.doctor()["findings"])
         with pytest.raises(UnwritableError):
             memory.verify()
+
+
+@pytest.mark.parametrize(
+    ("lacks", "said"),
+    [
+        ({"f_favail": 0}, "takes no further file: remove some there, or set TARS_MEMORY_HOME"),
+        ({"f_bavail": 7}, "is full: make room there, or set TARS_MEMORY_HOME"),
+        ({"f_bavail": 7, "f_favail": 0}, "is full: make room there"),
+        ({"f_files": 0, "f_favail": 0}, "is its disk read-only, or"),  # btrfs counts no files
+        ({}, "is its disk read-only, or"),
+    ],
+)
+def test_what_the_disk_lacks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: Any, said: str) -> None:
+    room = {"f_bavail": 9_000, "f_frsize": 4_096, "f_files": 900, "f_favail": 90, **lacks}
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(**room))
+    files = IndexFiles(tmp_path)
+    with pytest.raises(UnwritableError) as told, files.explained("the index can't be written"):
+        raise disk_error()
+    assert told.value.message == "the index can't be written: database or disk is full"
+    assert said in told.value.hint and str(tmp_path) in told.value.hint
