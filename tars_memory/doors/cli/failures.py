@@ -25,6 +25,9 @@ USAGE, UNWRITABLE, BUG = 2, 5, 70
 WORLD = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EIO, errno.ENAMETOOLONG, errno.EMFILE}
 """Errors of the machine, not of the program: reported in a sentence, not as a bug."""
 
+DONE_LATER = "this is kept ({item}): the next command that writes into this vault does it"
+"""What is said of a command without text, such as a removal, that waits in the spool."""
+
 KEPT_TRACES = 10
 """Maximum number of crash reports in the state folder."""
 
@@ -62,7 +65,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
             more["candidates"] = list(error.candidates)
         if isinstance(error, errors.UnwritableError) and error.spooled and not kept:
             more["spooled"] = error.spooled
-            kept = _waits(error.spooled)
+            kept = _waits(error.spooled) if call.typed else DONE_LATER.format(item=error.spooled)
         return _say(call, error.message, _joined(hint, kept), error.exit_code, more)
     if isinstance(error, typer.Abort):
         return _say(call, "given up", "", 130)
