@@ -55,6 +55,7 @@ class CandidateLine:
         known: the line as the index describes it.
         counts: by term the number of occurrences.
         words: BM25 among the lines that are read.
+        shared: the part of it that all lines of the chunk have for the names that the query contains.
         nearest: for each word of the query the nearness of the nearest word of the line; empty without word vectors.
         speaker: share of the words of its speaker's name that the query contains.
         validity: penalty for lines that don't count any more, or not yet (:mod:`tars_memory.recall.weights`).
@@ -63,7 +64,7 @@ class CandidateLine:
         score: their sum.
     """
 
-    words = speaker = validity = score = 0.0
+    words = shared = speaker = validity = score = 0.0
     parts: tuple[float, ...] = ()
     before: CandidateLine | None = None
 
@@ -117,11 +118,14 @@ class Candidate:
         name_is_query: whether the query is a name of its note, or the day of its daily note.
         name_in_query: whether the query contains a name of its note, or the subject of its facts.
         counts: by term the number of occurrences in it, its headings and the names of its note.
+        named: the terms of its headings and of the names of its note, if the query contains such a name: they don't
+            tell its lines apart.
         decided: by index of a line the state of the candidate that it repeats (:mod:`tars_memory.recall.decided`).
     """
 
     words = note_words = name_meaning = date = date_worth = name_share = query_share = 0.0
     name_in_query = name_is_query = False
+    named = frozenset[str]()
     meaning: float | None = None
 
     def __init__(self, row: ChunkRow) -> None:
@@ -233,9 +237,11 @@ def gather(
     if by_words:
         _count(found, terms)
     _leave_out_common([chunk for chunk in found if chunk.row.front], held, COMMON_PROPERTY * total)
+    roots = [query.stems.get(word, "") for word in query.content]
     for chunk in found:
         if chunk.row.id in bits:
             _compare_words(chunk, asked, *bits[chunk.row.id], scale.chance_of_words)
+            _level(chunk, roots if len(roots) == len(asked) else ())
     chunks = _without_wordless(_answering(found, hidden, excluded))
     if vector is not None and scale.names:
         _compare_names(chunks, vector, bits)
@@ -447,6 +453,7 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
     for chunk, shown in zip(lined, [vault.suspicion.shown(chunk.texts) for chunk in lined], strict=True):
         named = next(counts)
         chunk.counts = {**named}
+        chunk.named = frozenset(named) if chunk.name_in_query else chunk.named
         for line in chunk.lines:
             line.counts, line.shown = next(counts), shown[line.index]
             for term, n in line.counts.items():
@@ -538,6 +545,21 @@ def _compare_words(chunk: Candidate, asked: Sequence[int], counts: bytes, bits: 
         line.nearest = weights.nearest(asked, found, 8 * width, chance)
 
 
+def _level(chunk: Candidate, roots: Sequence[str]) -> None:
+    """Let all lines of a chunk be as near as the nearest of them to the words of the query that name its note.
+
+    Args:
+        chunk: whose lines were compared.
+        roots: stems of the words of the query that have a vector, in order.
+    """
+    lines = [line for line in chunk.lines if line.nearest]
+    for at, root in enumerate(roots):
+        if root in chunk.named and lines:
+            nearest = max(line.nearest[at] for line in lines)
+            for line in lines:
+                line.nearest[at] = nearest
+
+
 def _compare_names(chunks: Sequence[Candidate], vector: QueryVector, bits: Mapping[int, tuple[bytes, bytes]]) -> None:
     """Set, for each chunk, how near the name of its note is to the query, where the index keeps vectors of names."""
     scale = weights.scale_of(vector.model)
@@ -590,9 +612,23 @@ def _add_bm25(chunks: Sequence[Candidate], terms: Terms, idfs: Mapping[str, floa
         extra = {term: n for term, n in chunk.counts.items() if term in uncounted}
         if extra:
             chunk.words += bm25(extra, idfs, sum(line.length for line in chunk.lines), chunk_average)
-        for line in chunk.lines:
-            if line.counts:
-                line.words = bm25(line.counts, idfs, line.length, average)
+        _add_bm25_of_lines(chunk, idfs, average)
+
+
+def _add_bm25_of_lines(chunk: Candidate, idfs: Mapping[str, float], average: float) -> None:
+    """Set the BM25 of the lines of a chunk. Names of its note in the query count for all lines what they count for in
+    the line that has most of them, unless the lines have no other word of the query.
+    """
+    said = frozenset().union(*(line.counts for line in chunk.lines))
+    shared = chunk.named & said if said - chunk.named else frozenset()
+    most = 0.0
+    for line in chunk.lines:
+        own = {term: n for term, n in line.counts.items() if term not in shared}
+        names = {term: n for term, n in line.counts.items() if term in shared}
+        line.words = bm25(own, idfs, line.length, average)
+        most = max(most, bm25(names, idfs, line.length, average))
+    for line in chunk.lines if most else ():
+        line.words, line.shared = line.words + most, most
 
 
 def _banned(row: ChunkRow, texts: Sequence[str], excluded: Exclusion) -> frozenset[int]:

@@ -138,6 +138,7 @@ class Query:
         names: the words with a capital, folded, that FTS5 takes for function words.
         runs: the runs of ``meaning`` in scripts without blanks.
         tokens: the folded words of ``meaning``.
+        content: those of them that are not stop words, in order: a model gives each of them a vector.
         language: of ``meaning``; '' if it is English or unknown.
         is_latin: whether ``meaning`` is in Latin script.
         grammar: the folded function words of that language.
@@ -181,6 +182,7 @@ class Query:
         self.joined: dict[tuple[str, ...], str] = {}
         self.stems: dict[str, str] = {}
         self.runs: list[str] = []
+        self.content: list[str] = []
         self.notices: list[str] = []
 
     @property
@@ -440,7 +442,8 @@ class _Parser:
         query.date_words = frozenset((*map(fold, named), *parts, *pairs, *tokens(" ".join(named))))  # नवंबर: two tokens
         query.names = language.names_like_function_words(query.text)
         query.runs = unspaced_runs(query.meaning)
-        query.tokens = frozenset(tokens(query.meaning))
+        spoken = tokens(query.meaning)
+        query.tokens, query.content = frozenset(spoken), [word for word in spoken if word not in STOP_WORDS]
         query.language = language.foreign_language(query.meaning)
         query.grammar = language.grammar_words(query.language)
         code = language.language_of(query.meaning) if dated else ""

@@ -118,7 +118,8 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
     lines = [line for chunk in chunks for line in chunk.lines]
     notes: dict[int, _Note] = {chunk.row.note_id: _Note() for chunk in chunks}
     nearest_of = _collect_nearest(chunks, notes) if by_meaning else [0.0] * len(chunks)
-    words = [line.words + (weights.BEFORE * line.before.words if line.before else 0.0) for line in lines]
+    before = [line.before.words - line.before.shared if line.before else 0.0 for line in lines]
+    words = [line.words + weights.BEFORE * inherited for line, inherited in zip(lines, before, strict=True)]
     by_words = weights.scale(words)
     nearest = [mean(line.nearest) for line in lines] if by_meaning else [0.0] * len(lines)
     floor = pool.scale.lines_above

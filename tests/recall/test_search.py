@@ -426,6 +426,20 @@ def test_what_a_reader_sees_comes_before_addresses_pictures_tags_and_comments(tm
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_the_name_of_a_note_does_not_choose_among_its_lines(tmp_path, mode):
+    """Every line of a note about somebody is about him, whether it has his name or not."""
+    lines = ("Beatrice Conti runs the school in Lecce.", "Suona il violoncello in a quartet of friends on Mondays.")
+    others = {f"Other {number}.md": f"Note {number} is about geese, suona.\n" for number in range(8)}
+    for order in (lines, lines[::-1]):
+        text = "# Beatrice Conti\n\n" + "\n".join(order) + "\n"
+        recalled = Recalled(tmp_path / order[0][:5], {"Beatrice Conti.md": text, **others})
+        assert recalled.search("che suona Beatrice Conti", mode).hits[0].best_line[1] == lines[1], order
+        assert recalled.search("Beatrice Conti Lecce", mode).hits[0].best_line[1] == lines[0], order
+        assert recalled.search("Beatrice Conti", mode).hits[0].best_line[1] == lines[0], order
+        recalled.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_an_embed_is_no_answer_beside_text_but_is_found_by_its_own_words(tmp_path, mode):
     text = "# Giulia Rossi\n\nA kind neighbour.\nGiulia is the head of a school.\n\n![[Giulia Rossi.png]]\n"
     more = "\n## Fotos of Giulia\n\n![[Giulia Rossi at the lake.png|300]]\n\n![[Giulia Rossi again.png]]\n"
