@@ -366,16 +366,16 @@ def test_a_note_that_we_made_goes_with_the_last_of_its_lines_in_whatever_order_t
 
 def test_a_line_stays_whose_other_copy_a_later_write_took_out(place: Place) -> None:
     first = place.write("a.md", add(b"- one\n")).txn
-    place.put("a.md", b"- one\n\nby hand:\n- one\n")
-    later = place.write("a.md", swap(b"- one\n\n", b"\n")).txn
+    place.put("a.md", b"- one\n\nby hand:\n* one ^mine\n")
+    later = place.write("a.md", swap(b"* one ^mine\n", b"\n")).txn
     for dry_run in (True, False):
         with pytest.raises(ConflictError, match=f"'- one' is in a.md, but {later} ") as caught:
             place.store(dry_run=dry_run).undo(first)
         assert f"tars-memory undo {later} " in caught.value.hint
-    assert place.get("a.md") == b"\nby hand:\n- one\n"
+    assert place.get("a.md") == b"- one\n\nby hand:\n\n"
     place.store(dry_run=True).undo(last=2)
     place.store().undo(last=2)
-    assert place.get("a.md") == b"\nby hand:\n- one\n"
+    assert place.get("a.md") == b"\nby hand:\n* one ^mine\n"
 
 
 def test_a_line_logged_twice_goes_with_the_undo_of_both(place: Place) -> None:

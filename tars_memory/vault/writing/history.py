@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
+from tars_memory.vault import markdown
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown import edits
@@ -715,13 +716,19 @@ def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes | None, 
         if data is None and later.op == "remove":
             raise ConflictError(f"{entry.file} was taken away by {later.txn} ({later.command})", hint)
         changes = [edits.changed_texts(span) for span in unpack(later.record)]
-        removed = Counter(line for lines, _ in changes for line in lines)
-        removed.subtract(line for _, lines in changes for line in lines)
-        if line := next((line for line in present if removed[line] > 0), b""):
+        removed = Counter(_said(line) for lines, _ in changes for line in lines)
+        removed.subtract(_said(line) for _, lines in changes for line in lines)
+        if line := next((line for line in present if removed[_said(line)] > 0), b""):
             raise ConflictError(
                 f"{text_of(line).strip()!r} is in {entry.file}, but {later.txn} ({later.command}) took such a line out",
                 hint,
             )
+
+
+def _said(line: bytes) -> tuple[str | None, str | None, str]:
+    """Return what tells a bullet from its repeats: time, state and words, whatever its mark, block id and source."""
+    parts = markdown.entries.parse(markdown.lines.unmarked(text_of(line)), timed=True)
+    return parts.time, parts.state, parts.text
 
 
 SHOWN_LINES = 20
