@@ -163,7 +163,7 @@ def parse(
     note.aliases, opening = tuple(map(clean, outline.aliases)), clean(outline.opening)
     if opening and key_of(opening) not in map(key_of, (*note.aliases, note.title, stem)):
         note.aliases += (opening,)
-    note.tags = tuple(filter(None, dict.fromkeys(clean(tag).strip("/").lower() for tag in outline.tags)))
+    note.tags = tuple(filter(None, dict.fromkeys(markdown.lines.tag_key(clean(tag)) for tag in outline.tags)))
     in_folders = "/".join(path.removesuffix(".md").split("/")[-3:]) if len(stem) == 2 and stem.isdecimal() else ""
     note.day, note.day_source = _day(in_folders or stem, outline.day, day, modified)
     note.about = _about(path, stem, note, properties)
@@ -359,9 +359,7 @@ def _chunk(
     for unit in units:
         if unit.kind not in ("fence", "code", "html", "math", "properties"):
             with_hash += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
-    grammar = markdown.lines
-    tags = (tag.strip("/").lower() for line in with_hash for tag in grammar.TAG.findall(grammar.CODE.sub("", line)))
-    chunk.tags = tuple(sorted({*note.tags, *tags} - {""}))
+    chunk.tags = tuple(sorted({*note.tags, *chain.from_iterable(map(markdown.lines.tags_in, with_hash))} - {""}))
     chunk.hash = blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
 

@@ -179,7 +179,7 @@ class NameTable:
         found = {(path, tag) for path, tag in self._connection.execute(sql, (self._scope,))}
         sql = f"SELECT n.path, n.tags FROM notes n {_OF_SCOPE} AND n.tags <> ''"  # blank notes have tags, too
         for path, tags in self._connection.execute(sql, (self._scope,)):
-            found |= {(path, tag.strip("/").lower()) for tag in tags.split(BETWEEN)}
+            found |= {(path, tag) for tag in tags.split(BETWEEN)}
         return sorted(found)
 
     def tagged_chunks(

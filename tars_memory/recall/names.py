@@ -17,7 +17,7 @@ from tars_memory.language.words import STOP_WORDS, apart, tokens, unspaced_runs
 from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
-from tars_memory.vault.markdown.lines import CODE, TAG, heading_of, is_speaker_line, passages
+from tars_memory.vault.markdown.lines import heading_of, is_speaker_line, passages, tag_key, tags_in
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
@@ -188,15 +188,15 @@ class Tag:
     """Finds a tag, or a tag nested below it, in texts; ``name`` is without ``#``, in any case."""
 
     def __init__(self, name: str) -> None:
-        self.name = name.lower()
+        self.name = tag_key(name)
 
     def found_in(self, text: str) -> bool:
         """Whether a text has the tag; tags in code don't count."""
-        return "#" in text and any(map(self.covers, TAG.findall(CODE.sub("", text))))
+        return "#" in text and any(map(self.covers, tags_in(text)))
 
     def covers(self, tag: str) -> bool:
         """Whether a tag is this one, or nested below it."""
-        tag = tag.strip("/").lower()
+        tag = tag_key(tag)
         return tag == self.name or tag.startswith(self.name + "/")
 
 

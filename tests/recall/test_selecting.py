@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import unicodedata
 from datetime import datetime
 from pathlib import Path
 
@@ -190,6 +191,21 @@ def test_filters_narrow_each_other(memory: Memory) -> None:
     assert lines(memory, about=["Annie"], where=["attendees"]) == ["Tea was served."]
     assert lines(memory, about=["Annie"], topics=["work"]) == []
     assert lines(memory, tags=["food", "work"]) == []
+
+
+@pytest.mark.parametrize("tag", ["हिन्दी", "مُهِمّ", "ที่นี่", "йод", "café", "İzmir"])
+def test_a_tag_has_its_accents_and_vowel_signs_however_they_are_encoded(tmp_path: Path, tag: str) -> None:
+    apart = unicodedata.normalize("NFD", tag)
+    notes = {"a.md": f"- tea #{apart}, at noon\n- tea #️⃣1\n", "b.md": f"---\ntags: [{apart}]\n---\nCake.\n"}
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    memory = Memory(make_vault(tmp_path / "vault", notes), embedder=HashEmbedder(), env=home, now=NOW)
+    (counted,) = memory.tags()
+    assert (counted.tag, counted.notes) == (unicodedata.normalize("NFC", tag).lower(), 2)
+    assert [each.path for each in memory.tagged(tag)] == ["a.md", "b.md"]
+    for form in (tag, apart, tag.upper()):
+        assert {hit.path for hit in memory.search("", tags=[form]).hits} == {"a.md", "b.md"}
+        assert {hit.path for hit in memory.search(f"tag:{form}").hits} == {"a.md", "b.md"}
+        assert lines(memory, topics=[form]) == [f"- tea #{apart}, at noon"]
 
 
 def test_filters_alone_list_the_newest_first(memory: Memory) -> None:

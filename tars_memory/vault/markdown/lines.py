@@ -9,6 +9,7 @@ is the one that :mod:`tars_memory.vault.markdown.facts` reads.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ EMPTY, REPEATED, PROPERTY = "empty", "repeated", "property"
 replaced keeps a line's former words; a property is a line of the front matter that says something."""
 REJECTED, EXPIRED = "rejected", "expired"
 
-TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
+_TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 CODE = re.compile(r"`[^`]*`")
 TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 """A heading with words; groups: its marks, its words."""
@@ -45,6 +46,20 @@ ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
 """Beginnings of the child bullet that a merge puts under a line that two machines disagree about; the former words
 follow."""
 _KEPT_WORDS = f"(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})"
+
+
+def tags_in(text: str) -> list[str]:
+    """Return the tags in a text, in the form of :func:`tag_key`; those in code don't count."""
+    text = CODE.sub("", text)
+    # accents and vowel signs belong to their letters, but a pattern takes them for none
+    letters = text if text.isascii() else "".join("_" if unicodedata.category(c)[0] == "M" else c for c in text)
+    return [tag_key(text[slice(*found.span(1))]) for found in _TAG.finditer(letters)]
+
+
+def tag_key(tag: str) -> str:
+    """Return a tag in the form in which tags are compared: in lower case, however its accents are encoded."""
+    return unicodedata.normalize("NFC", tag).strip("/").lower()
+
 
 MARK = "[-*+]"
 """The mark of a bullet, as part of a regular expression."""
