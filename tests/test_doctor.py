@@ -485,7 +485,9 @@ def test_a_model_that_knows_the_language_is_named_unless_one_was_chosen(open_mem
     for name in ("Garten", "Keller"):
         (root(open_memory) / f"{name}.md").write_text("Die Tomaten und die Gurken sind reif, und wir haben zu viel.\n")
     with open_memory() as memory:
-        assert "most of these in German; multilingual knows them: tars-memory models" in str(memory.doctor()["notices"])
+        assert "most of these in German; the model multilingual can search these by meaning: tars-memory models" in str(
+            memory.doctor()["notices"]
+        )
         memory.workspace.settings.write("embedding", "model", "embedded")
     with open_memory() as memory:
         assert "German" not in str(memory.doctor()["notices"])

@@ -508,7 +508,9 @@ def _model(workspace: Workspace) -> Iterator[Diagnosis]:
     if model["usable"]:
         workspace.open_embedder().embed_query("a probe of the model")
         if "embedding.model" not in workspace.settings.origins and (better := recommended(workspace)):
-            workspace.notices.append(f"{better['why']}; {better['model']} knows them: tars-memory models")
+            workspace.notices.append(
+                f"{better['why']}; the model {better['model']} can search these by meaning: tars-memory models"
+            )
     elif workspace.makes_vectors:
         yield Diagnosis("model", model["reason"], model["hint"])
 

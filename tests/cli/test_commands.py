@@ -371,12 +371,12 @@ def test_init(tm: Run, memory: Any) -> None:
     }
     said = tm("init", "/v").err
     assert "90 % of the notes are not in English, most of these in German\n" in said
-    assert "multilingual knows them (72 MB)\n" in said
+    assert "the model multilingual can search these by meaning (72 MB)\n" in said
     assert max(map(len, said.splitlines()[:3])) <= 80
     assert errors.installing("multilingual") in said and "then: tars-memory models use multilingual" in said
     memory.answers["recommended_model"]["installed"] = True
     said = tm("init", "/v").err
-    assert "knows them (it is installed)\n" in said and "to use it: tars-memory models use multilingual" in said
+    assert "by meaning (it is installed)\n" in said and "to use it: tars-memory models use multilingual" in said
 
 
 def test_reindex_verify_status_doctor_models(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,11 +111,11 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
         return
     call.out.say(better["why"])
     size = "it is installed" if better["installed"] else f"{better['megabytes']} MB"
-    call.out.say(f"{better['model']} knows them ({size})")
+    call.out.say(f"the model {better['model']} can search these by meaning ({size})")
     if not better["installed"]:
         call.out.say(f"to use it: {installing(better['model'])}")
         call.out.say(f"then: tars-memory models use {better['model']}")
-    elif call.interactive and call.confirmed("use it?"):
+    elif call.interactive and call.confirmed("search with that model?"):
         for notice in memory.use_model(better["model"])["notices"]:
             call.out.say(notice)
     else:
