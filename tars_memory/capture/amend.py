@@ -127,11 +127,14 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
 
     Raises:
         NotFoundError: no entry fits; or the note at the place can't be read.
-        UsageError: the target is blank; or without ``anywhere`` it is in a note that the memory does not edit.
+        UsageError: the target is blank or a number; or without ``anywhere`` it is in a note that the memory does not
+            edit.
     """
     wanted = target.strip()
     if not wanted:
         raise UsageError("no entry is named", "name one by its REF (tars-memory list shows them) or by its words")
+    if wanted.isdecimal() and len(wanted) < len("10000"):  # meant as a hit, it would fit whatever entry contains it
+        raise UsageError(f"{wanted} names no entry", "take its REF (tars-memory list shows them), or more of its words")
     paths = [
         *_paths(ctx, None),
         *_existing(ctx, ctx.layout.facts, ctx.layout.corrections, ctx.layout.rewards),

@@ -166,6 +166,23 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)
 
 
+def test_forget_takes_out_what_it_showed_though_the_line_moves_while_it_asks(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    note = vault / "Memory.md"
+    note.write_text("- owns a rug\n- a walnut cupboard\n- tea\n")
+    env = environment(tmp_path / "home", TERM="dumb")
+    call = ["--vault", str(vault)]
+    subprocess.run(program(*call, "search", "walnut", "--mode", "lexical"), env=env, check=True, capture_output=True)
+    for named, kept in (("1", "- owns a rug\n- tea\n"), ("Memory.md:2", "- tea\n")):
+        asked = Dialogue(started(*call, "forget", named), env, tmp_path)
+        asked.wait_for("[y/N] ")
+        note.write_text(f"- by hand\n{note.read_text()}")
+        asked.type("y\n")
+        assert asked.end() == 0
+        assert note.read_text().replace("- by hand\n", "") == kept
+
+
 @pytest.mark.parametrize(
     ("words", "asks", "count", "said"),
     [("forget walnut", b"[y/N]", 3, b"nothing was forgotten"),

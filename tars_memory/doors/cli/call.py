@@ -246,13 +246,17 @@ class Call:
 
         With ``hits`` a number is a hit of the last search, if that has so many. The path may be as it was printed, or
         relative to the current folder. Relative to the vault it is valid from any folder, and so in the spool.
+
+        Raises:
+            ConflictError: the line of the hit has changed since.
         """
         place = re.search(LINE_NUMBER, text)
         note = self.note(text) if place else text
         target = f"{note}{place[0]}" if place and note != text else text
         if hits and text.isdecimal() and len(text) < len("10000"):
             with suppress(NotFoundError, UsageError):
-                path, number, _ = hit_of(self.workspace, int(text), terminal=self.out.stdout.isatty())
+                terminal = self.out.stdout.isatty()
+                path, number, _ = hit_of(self.workspace, int(text), terminal=terminal, unchanged=True)
                 target = f"{path}:{number}"
         if self.typed is not None:
             self.typed.arguments["target"] = target

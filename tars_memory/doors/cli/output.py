@@ -24,6 +24,7 @@ import threading
 import time
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
+from zlib import crc32
 
 from tars_memory import disk, errors, vault
 from tars_memory.errors import counted as counted, duration as duration
@@ -618,9 +619,17 @@ SHOWN = "told"
 
 
 def keep_hits(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
-    """Remember where the hits are. A state folder that can't be written is not a reason to fail a search."""
-    hits_text = "\0".join(f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}" for hit in hits)
-    _write(state / NAMES[terminal], hits_text)
+    """Remember where the hits are, and what their lines say by a checksum; for a piece of a long line without one.
+
+    A state folder that can't be written is not a reason to fail a search.
+    """
+    rows = ((hit, "" if hit.partial else _checksum(hit.best_line[1])) for hit in hits)
+    texts = (f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}\0{checksum}" for hit, checksum in rows)
+    _write(state / NAMES[terminal], "\0".join(texts))
+
+
+def _checksum(text: str) -> str:
+    return str(crc32(text.strip().encode("utf-8", "surrogateescape")))
 
 
 def shown_today(state: Path, notice: str, day: date) -> bool:
@@ -647,12 +656,15 @@ def _write(path: Path, text: str) -> None:
         disk.replace(path, text.encode("utf-8", "surrogateescape"))
 
 
-def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, int, str | None]:
+def hit_of(
+    workspace: Workspace, number: int, *, terminal: bool, unchanged: bool = False
+) -> tuple[str, int, str | None]:
     """Return the path, line and Obsidian link of a hit of the caller's last search.
 
     Raises:
         NotFoundError: there was no search here yet, or it was made in another project.
         UsageError: the search had fewer hits.
+        ConflictError: with ``unchanged``, if the line says something else now.
     """
     for own in (terminal, not terminal):
         try:
@@ -660,17 +672,31 @@ def hit_of(workspace: Workspace, number: int, *, terminal: bool) -> tuple[str, i
         except errors.SettingsError:
             continue
         values = data.decode("utf-8", "surrogateescape").split("\0")
-        if len(values) % 3 or not all(line.isdigit() and len(line) < 10 for line in values[1::3]):
+        if len(values) % 4 or not all(line.isdigit() and len(line) < 10 for line in values[1::4]):
             continue
-        hits = len(values) // 3
+        hits = len(values) // 4
         if not 1 <= number <= hits:
             raise errors.UsageError(
                 f"the last search has {counted(hits, 'hit')}: there is no hit {number}",
                 "search again, or open another one",
             )
-        path, at, url = values[3 * number - 3 : 3 * number]
+        path, at, url, checksum = values[4 * number - 4 : 4 * number]
         if not workspace.may_show(path):
             hint = "search again here, or name it: --project"
             raise errors.NotFoundError("the last search was made in another project", hint)
+        if unchanged and checksum and not _says_it(workspace, path, int(at), checksum):
+            raise errors.ConflictError(f"{line(path)}:{at} has changed since the last search", "search again")
         return path, int(at), url or None
     raise errors.NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")
+
+
+def _says_it(workspace: Workspace, path: str, at: int, checksum: str) -> bool:
+    """Whether a line of a note, or what it shows masked, has this checksum; True for a note that can't be read here."""
+    try:
+        data = workspace.bytes_of(path)
+    except (OSError, errors.TarsError):
+        return True
+    wanted = slice(at - 1, at)
+    if any(checksum == _checksum(text) for text in vault.vault.note_lines(data)[wanted]):
+        return True
+    return any(checksum == _checksum(text) for text in vault.vault.note_lines(vault.secrets.veiled(data))[wanted])

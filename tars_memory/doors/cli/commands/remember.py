@@ -3,6 +3,7 @@
 """
 
 import re
+from contextlib import suppress
 from difflib import unified_diff
 from itertools import groupby, zip_longest
 from operator import attrgetter
@@ -10,9 +11,20 @@ from typing import TYPE_CHECKING
 
 from tars_memory import vault
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import MOST_LINES, REF, STOPPED, Call, command, flag, one_only, option, word
+from tars_memory.doors.cli.call import (
+    LINE_NUMBER,
+    MOST_LINES,
+    REF,
+    STOPPED,
+    Call,
+    command,
+    flag,
+    one_only,
+    option,
+    word,
+)
 from tars_memory.doors.cli.output import Output, clean, counted, fields, line, symbol
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, TarsError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -162,8 +174,9 @@ def edit(
     call.hold("edit", target=target, tags=tag or [], bare=bare)
     words, *tags = map(call.ask_about_secrets, (call.words(text, "TEXT"), *(tag or ())))
     memory = call.memory()
-    was = memory.show(call.target(target)).text if call.interactive else ""
-    receipt = memory.edit(call.target(target), words, tags=tags, bare=bare)
+    target = _named(call, memory, target)
+    was = memory.show(target).text if call.interactive else ""
+    receipt = memory.edit(target, words, tags=tags, bare=bare)
     code = call.report(receipt, repeated="it says so already; nothing was written")
     if was and receipt.written:
         call.out.say(f"was: {line(was)}")
@@ -202,7 +215,8 @@ def forget(
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
     forgotten before.
     """
-    memory, named = call.memory(), call.target(call.words(target, "REF"), hits=call.interactive)
+    memory = call.memory()
+    named = _named(call, memory, call.words(target, "REF"), hits=call.interactive)
     near, also = memory.near(named), []
     asks = call.interactive and not (yes or call.dry_run)
     if asks:
@@ -225,6 +239,18 @@ def forget(
         for copy in getattr(receipt, "touched", ()):
             _say_copy(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
     return call.report(receipt, repeated="nothing was removed")
+
+
+def _named(call: Call, memory: "Memory", text: str, *, hits: bool = True) -> str:
+    """Return what names an entry as :meth:`Call.target` does, but for a place the REF of the entry there.
+
+    Another line can come to be at the place before it is written: while a question waits, or by a tick in Review.md.
+    """
+    target = call.target(text, hits=hits)
+    if re.search(LINE_NUMBER, target):
+        with suppress(TarsError):
+            return call.target(memory.show(target).ref)
+    return target
 
 
 def _wanted(call: Call, memory: "Memory", target: str) -> bool:
