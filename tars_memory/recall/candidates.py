@@ -619,14 +619,16 @@ def _add_bm25_of_lines(chunk: Candidate, idfs: Mapping[str, float], average: flo
     """Set the BM25 of the lines of a chunk. Names of its note in the query count for all lines what they count for in
     the line that has most of them, unless the lines have no other word of the query.
     """
-    said = frozenset().union(*(line.counts for line in chunk.lines))
-    shared = chunk.named & said if said - chunk.named else frozenset()
+    held = [line for line in chunk.lines if line.counts]
+    named = chunk.named
+    shared = named if named and any(line.counts.keys() - named for line in held) else frozenset()
     most = 0.0
-    for line in chunk.lines:
-        own = {term: n for term, n in line.counts.items() if term not in shared}
-        names = {term: n for term, n in line.counts.items() if term in shared}
+    for line in held:
+        own = {term: n for term, n in line.counts.items() if term not in shared} if shared else line.counts
         line.words = bm25(own, idfs, line.length, average)
-        most = max(most, bm25(names, idfs, line.length, average))
+        if len(own) < len(line.counts):
+            names = {term: n for term, n in line.counts.items() if term in shared}
+            most = max(most, bm25(names, idfs, line.length, average))
     for line in chunk.lines if most else ():
         line.words, line.shared = line.words + most, most
 
