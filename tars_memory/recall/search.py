@@ -21,6 +21,7 @@ from tars_memory.index.naming import name_parts, names_of
 from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
+from tars_memory.recall.names import Tag
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, says_something, verified
 from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
@@ -198,15 +199,18 @@ def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: i
     has text.
     """
     excluded = weights.Exclusion(query.negations)
+    tags = [Tag(tag.lstrip("#")) for tag in narrowed.tags]
     ids = reader.newest(narrowed, limit * SPARE)
     rows = reader.chunks(ids)
     states, _ = candidates.candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows and not (rows[i].front and rows[i].position)):
         for hit in scores.chunk_hits(row, candidates.unanswering(reader, query, row, states.get(row.id, {}), excluded)):
-            worded = (i for i, text in enumerate(hit.text.split("\n")) if any(map(str.isalnum, text)))
-            best = next(worded, None)  # no mark alone: "%%", "---"
-            hit.best = best or 0
-            if best is not None or not hit.text.isascii():
+            lines = hit.text.split("\n")
+            worded = [i for i, text in enumerate(lines) if any(map(str.isalnum, text))]  # no mark alone: "%%", "---"
+            hit.best = next(
+                (i for i in worded if any(tag.found_in(lines[i]) for tag in tags)), worded[0] if worded else 0
+            )
+            if worded or not hit.text.isascii():
                 yield hit
 
 

@@ -223,6 +223,18 @@ def test_what_filters_list_is_shown_by_a_line_with_words(tmp_path: Path) -> None
     assert shown and "%%" not in shown
 
 
+def test_what_a_tag_lists_is_shown_by_a_line_with_the_tag(tmp_path: Path) -> None:
+    notes = {
+        "2026-11-20.md": "## Log\n- met Ben\n- bought a kettle #tea/green\n",
+        "T.md": "# At home #tea\n\n- a cup\n",
+    }
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    memory = Memory(make_vault(tmp_path / "vault", notes), embedder=HashEmbedder(), env=home, now=NOW)
+    shown = {"- bought a kettle #tea/green", "- a cup"}
+    assert {hit.best_line[1] for hit in memory.search("", tags=["#Tea"]).hits} == shown
+    assert {hit.best_line[1] for hit in memory.search("tag:tea").hits} == shown
+
+
 def test_filters_alone_list_no_empty_bullets(tmp_path: Path) -> None:
     form = "## Tasks\n- [ ] \n\n## Mood\n- {}\n\n## Log\n- rain\n"
     notes = {f"2026-11-{day}.md": form.format("\U0001f642" if day == 12 else "") for day in range(10, 20)}
