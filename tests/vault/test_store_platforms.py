@@ -380,5 +380,5 @@ def test_an_error_names_path_and_remedy(tmp_path: Path) -> None:
     with pytest.raises(TarsError) as caught:
         place.write("a.md", swap(b"one", b"ONE"))
     assert caught.value.message == "a.md can't be written: No space left on device"
-    assert caught.value.hint == "make room on the disk, then try again"
+    assert caught.value.hint == "make room on the disk (df -h; for files, df -i), then try again"
     assert caught.value.exit_code == 5

@@ -110,7 +110,7 @@ def writing(path: str) -> Iterator[None]:
 
 
 _HINTS = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk, then try again"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk (df -h; for files, df -i), then try again"),
     **dict.fromkeys((errno.EACCES, errno.EPERM), "check the owner and the rights of that file and its folder"),
     errno.EROFS: "the file system is mounted read-only",
     errno.EFBIG: "this process may not write a file of that size: ulimit -f",
