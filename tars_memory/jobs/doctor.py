@@ -227,7 +227,7 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
     """Find typed texts that are in no note: spooled ones, those that can't be placed, and those put aside."""
     for item in spool.pending():
         ours = item.arguments.get("project", "") == workspace.project
-        text = repr(item.arguments.get("text", "")) if ours else ELSEWHERE
+        text = repr(item.arguments.get("text") or item.arguments.get("title", "")) if ours else ELSEWHERE
         why = f": {refused[item.id]}" if item.id in refused and ours else ""
         yield Diagnosis(
             "spool",
@@ -239,7 +239,7 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
     for item in unclaimed.pending():
         asked = item.arguments
         hidden = workspace.project or asked.get("asked_vault") or asked.get("asked_project")
-        text = "" if hidden else f" {asked.get('text', '')!r}"
+        text = "" if hidden else f" {asked.get('text') or asked.get('title', '')!r}"
         named, folder = asked.get("asked_vault"), asked.get("asked_folder")
         origin = f"{named} was named" if named else f"called in {folder}"
         yield Diagnosis(

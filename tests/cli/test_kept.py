@@ -282,6 +282,13 @@ def test_words_that_bring_out_a_bug_hold_up_nothing_and_can_be_given_up(desk: De
     assert desk.call("doctor", "--drop", item)[0] == 1
 
 
+def test_doctor_names_a_note_that_waits_by_its_title(desk: Desk) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WriteSession, "write", raising(lambda: OSError(28, "No space left on device")))
+        assert desk.call("new", "Rye bread")[0] == 5
+        assert "spool: new 'Rye bread' waits as " in desk.call("doctor", "--dry-run")[1]
+
+
 def test_a_mistyped_variable_is_said_at_once(desk: Desk) -> None:
     code, told = desk.call("log", "tea", vault=False, TARS_MEMORY_DRI=str(desk.root))
     assert code == 4 and "did you mean TARS_MEMORY_DIR?" in told
