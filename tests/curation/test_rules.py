@@ -377,6 +377,8 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
         ("Vivo en Lima.", "Uy no, en Quito."),
         ("Moro em Lisboa.", "Opa, não, no Porto."),
         ("Ik woon in Gent.", "Eh nee, in Brugge."),
+        ("Soy vegano.", "Mentira."),
+        ("Adoro filas.", "Mentira, odeio."),
         ("I love rock climbing.", "No wait, that's for the kids."),
         ("I have a twin brother.", "No, scratch that, half brother."),
         ("Ich mag Jazz.", "Nein, Moment."),
