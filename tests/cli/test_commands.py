@@ -302,6 +302,8 @@ def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
     assert tm("open", "1").out == f"{tmp_path}/notes/tea.md:4\n"
     ran = tm("open", "2024")
     assert (ran.code, "no hit 2024, and no note is called '2024'" in ran.err) == (2, True)
+    ran = tm("open", "9" * 5_000)
+    assert (ran.code, "no note is called" in ran.err) == (1, True)
     for blank in ("", " ", "\u3000"):
         ran = tm("open", blank)
         assert (ran.code, ran.out, "the name is empty" in ran.err) == (2, "", True)

@@ -36,6 +36,7 @@ from tars_memory.doors.cli.output import (
     here,
     hit_of,
     line,
+    may_be_hit,
     members,
     shown_today,
     within,
@@ -253,7 +254,7 @@ class Call:
         place = re.search(LINE_NUMBER, text)
         note = self.note(text) if place else text
         target = f"{note}{place[0]}" if place and note != text else text
-        if hits and text.isdecimal() and len(text) < len("10000"):
+        if hits and may_be_hit(text):
             with suppress(NotFoundError, UsageError):
                 terminal = self.out.stdout.isatty()
                 path, number, _ = hit_of(self.workspace, int(text), terminal=terminal, unchanged=True)

@@ -656,6 +656,11 @@ def _write(path: Path, text: str) -> None:
         disk.replace(path, text.encode("utf-8", "surrogateescape"))
 
 
+def may_be_hit(text: str) -> bool:
+    """Return whether a text may be the number of a hit: there are never ten thousand."""
+    return text.isdecimal() and len(text) < len("10000")
+
+
 def hit_of(
     workspace: Workspace, number: int, *, terminal: bool, unchanged: bool = False
 ) -> tuple[str, int, str | None]:

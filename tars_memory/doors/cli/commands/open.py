@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.doors.cli.call import Call, command, flag, option, word
-from tars_memory.doors.cli.output import fields, here, hit_of, line, show_rows, within
+from tars_memory.doors.cli.output import fields, here, hit_of, line, may_be_hit, show_rows, within
 from tars_memory.errors import NotFoundError, TransientNotice, UsageError
 from tars_memory.recall.query import obsidian_url
 from tars_memory.vault.suspicion import shell_path
@@ -60,7 +60,7 @@ def open_(
     name = " ".join(what or ())
     if what and not name.strip():
         raise UsageError("the name is empty", "tars-memory open NAME, or a hit of the last search: tars-memory open 2")
-    found = _hit(call, name) if not name or name.isdecimal() else _note(call, name)
+    found = _hit(call, name) if not name or may_be_hit(name) else _note(call, name)
     path, at, _ = found
     shown = f"{shell_path(str(call.workspace.root / path))}:{at}"
     return _show(call, found, {"path": path, "line": at}, shown)
