@@ -19,8 +19,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tars_memory import vault
 from tars_memory.language.words import UNSPACED, is_unspaced, plainer
-from tars_memory.vault.markdown.lines import tag_key
 
 TIERS = ("note", "semantic", "procedural", "daily", "episodic", "talk")
 """A code in a ``tier`` column is a position in this tuple."""
@@ -284,7 +284,7 @@ def _tag_conditions(within: Filter, *, notes: bool) -> Iterator[tuple[str, Seque
         source = "d.note FROM chunk_tags g JOIN chunks d ON d.id = g.chunk"
     for tags, keyword in ((within.tags, "IN"), (within.not_tags, "NOT IN")):
         for tag in tags:
-            name = tag_key(clean(tag).lstrip("#"))
+            name = vault.markdown.lines.tag_key(clean(tag).lstrip("#"))
             condition = f"c.id {keyword} (SELECT {source} WHERE g.tag = ? OR g.tag >= ? AND g.tag < ?)"
             yield condition, (name, f"{name}/", f"{name}0")
 

@@ -14,10 +14,11 @@ from tars_memory.errors import AmbiguousError, NotFoundError, PartialError, Usag
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.naming import SUGGESTIONS, folded as plain, key, spaced
 from tars_memory.language.words import STOP_WORDS, apart, tokens, unspaced_runs
+from tars_memory.recall.query import Tag
 from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
-from tars_memory.vault.markdown.lines import heading_of, is_speaker_line, passages, tag_key, tags_in
+from tars_memory.vault.markdown.lines import heading_of, is_speaker_line, passages
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
@@ -182,22 +183,6 @@ class Names:
     def equals(self, text: str) -> bool:
         """Whether a text is one of the names."""
         return plain(plain_heading(text)) in self.names
-
-
-class Tag:
-    """Finds a tag, or a tag nested below it, in texts; ``name`` is without ``#``, in any case."""
-
-    def __init__(self, name: str) -> None:
-        self.name = tag_key(name)
-
-    def found_in(self, text: str) -> bool:
-        """Whether a text has the tag; tags in code don't count."""
-        return "#" in text and any(map(self.covers, tags_in(text)))
-
-    def covers(self, tag: str) -> bool:
-        """Whether a tag is this one, or nested below it."""
-        tag = tag_key(tag)
-        return tag == self.name or tag.startswith(self.name + "/")
 
 
 class Criterion:

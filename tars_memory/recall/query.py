@@ -573,6 +573,22 @@ class Hit:
         return record
 
 
+class Tag:
+    """Finds a tag, or a tag nested below it, in texts; ``name`` is without ``#``, in any case."""
+
+    def __init__(self, name: str) -> None:
+        self.name = vault.markdown.lines.tag_key(name)
+
+    def found_in(self, text: str) -> bool:
+        """Whether a text has the tag; tags in code don't count."""
+        return "#" in text and any(map(self.covers, vault.markdown.lines.tags_in(text)))
+
+    def covers(self, tag: str) -> bool:
+        """Whether a tag is this one, or nested below it."""
+        tag = vault.markdown.lines.tag_key(tag)
+        return tag == self.name or tag.startswith(self.name + "/")
+
+
 class SearchResult:
     """The result of one query.
 

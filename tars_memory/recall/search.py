@@ -21,8 +21,16 @@ from tars_memory.index.naming import name_parts, names_of
 from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
-from tars_memory.recall.names import Tag
-from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult, obsidian_url, says_something, verified
+from tars_memory.recall.query import (
+    Hit,
+    Query,
+    SearchRequest,
+    SearchResult,
+    Tag,
+    obsidian_url,
+    says_something,
+    verified,
+)
 from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
 

@@ -14,7 +14,8 @@ from random_documents import examples
 
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.memory import Memory
-from tars_memory.recall.names import Criterion, Names, Tag
+from tars_memory.recall.names import Criterion, Names
+from tars_memory.recall.query import Tag
 from tars_memory.testing import HashEmbedder, make_vault
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
