@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
+
 import pytest
 from hypothesis import given, settings, strategies as st
 from random_documents import examples
 
 from tars_memory.vault.markdown import document as structure
+from tars_memory.vault.markdown.bylines import ByLines
 from tars_memory.vault.markdown.document import Document, apply, front_aliases, front_tags, plain_heading, read_front
 from tars_memory.vault.model import Splice
 
@@ -265,3 +268,8 @@ def test_a_note_without_words_has_the_same_shape_without_the_parser(lines: list[
     found, parsed = (Document(("\n".join(lines) + "\n" * ends).encode()) for _ in range(2))
     parsed.__dict__["_tokens"] = structure._parser(False).parse(parsed.data.decode())
     assert found._parse() == parsed._parse()
+
+
+def test_tokens_of_a_long_note_take_less_memory_than_the_parsers() -> None:
+    ours, theirs = ByLines("- one\n").tokens[0], structure._parser(False).parse("- one\n")[0]
+    assert ours.type == theirs.type and 1.4 * getsizeof(ours) < getsizeof(theirs)

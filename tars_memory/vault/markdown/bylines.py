@@ -46,10 +46,10 @@ class _Item:
         self.paragraph: Token | None = None
 
 
-class _Token(Token):
+class _Token:
     """A token with only the fields that are read; a long note has a hundred thousand tokens."""
 
-    __slots__ = ()
+    __slots__ = ("content", "level", "map", "markup", "meta", "tag", "type")
 
     def __init__(self, kind: str, level: int, lines: list[int] | None) -> None:
         self.type = kind
@@ -137,7 +137,7 @@ class ByLines:
         gap = len((" " * start + item[2]).expandtabs(CODE)) - start
         bare = item.end() == len(text)
         kind = "bullet_list" if item[1] in "-*+" else "ordered_list"
-        self._put(f"{kind}_open", 2 * inside, [number, number])
+        self._put(f"{kind}_open", 2 * inside, None)
         token = self._put("list_item_open", 2 * inside + 1, [number, number + 1])
         token.markup = item[1][-1]
         opened = _Item(start + (gap if 0 < gap <= CODE else 1), token)
@@ -318,7 +318,7 @@ class ByLines:
 
     def _put(self, kind: str, level: int, lines: list[int] | None) -> Token:
         """Add a token; ``lines`` are its first line and the one after its last."""
-        token = _Token(kind, level, lines)
+        token: Token = _Token(kind, level, lines)  # type: ignore[assignment]  # it has every field that is read
         self.tokens.append(token)
         return token
 
