@@ -106,10 +106,10 @@ _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
-_RETHINKS = r"\W*(?:(?P<cry>\w{1,3})\W+)?(?:{}(?:\W+(?:%s)\b|\W*$)|(?:%s)\W+{}\b|(?(cry){}\s*[,;:…–—-]|(?!)))"
-"""A denial and a repair at once (``no, wait``, ``enfin non``), a denial behind a cry (``uh no, …``), or nothing but a
-denial; ``%s`` is a repair.
-"""
+_RETHINKS = r"\W*(?:(?:{no})(?:\W+(?:{repair})\b|\W*$)|(?:{repair})\W+(?:{no})(?!\s*\w))"
+"""A plain "no" and a repair at once (``no, wait``, ``enfin non``), or only a "no"; ``sorry, no dogs`` goes on."""
+_CRY = r"\W*(?!{}\b)(?P<cry>\w{1,3})\W+(?=\w+\W+\w)"
+"""A cry before two words or more: ``uh no, …``."""
 _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
 """Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
 (``well, I used to``).
@@ -209,7 +209,7 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
             if unkept:  # "don't remember this" is often a sentence of its own, before the one that it is about
                 found[turn.number] += [each.text for each in said[at : at + 2]]
             doubts = at and lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
-            rethinks = at and not sentence.asks and _rethinks(plain) is not None  # "No, wait."
+            rethinks = at and not sentence.asks and _interruption().match(_without_cry(plain))  # "No, wait."
             rethinks = rethinks and not _amends(sentence, said[at - 1].text, behind=True)
             back = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
             if back or (unkept and at == len(said) - 1):
@@ -328,21 +328,28 @@ def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
     return lang.pattern("taken_back").match(plain) or (lead and lang.pattern("taken_back").match(plain, lead.end()))
 
 
-def _rethinks(plain: str) -> re.Match[str] | None:
-    """Return the denial with which a sentence begins, if people interrupt themselves so; "and no, …" goes on."""
-    form = _RETHINKS.replace("%s", alternatives_of_all("feedback", "repairs"))
-    found = phrase_pattern("feedback", "denies", form).match(plain)
-    return found if found and (found["cry"] or "").casefold() not in common_words() else None
+@cache
+def _interruption() -> re.Pattern[str]:
+    """Return the pattern of how people interrupt themselves; each language names its plain "no" first."""
+    no = "|".join(language(code).table["feedback"]["denies"].partition("|")[0] for code in LANGUAGES)
+    return _compiled(_RETHINKS.format(no=no, repair=alternatives_of_all("feedback", "repairs")))
+
+
+def _without_cry(plain: str) -> str:
+    """Return a sentence without the cry that it begins with; "and no, …" goes on, and "oh no, my bus!" cries out."""
+    cry = phrase_pattern("feedback", "denies", _CRY).match(plain)
+    return plain[cry.end() :] if cry and cry["cry"].casefold() not in common_words() and plain[-1] != "!" else plain
 
 
 def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     """Whether a sentence that states nothing itself gives another value of what was said just before, or somebody else
     who was meant; or right behind it, when it ended.
     """
-    plain, mine = _plain(sentence), [alternatives_of_all(*each) for each in (("kinds", "mine"), ("names", "kin"))]
+    mine = [alternatives_of_all(*each) for each in (("kinds", "mine"), ("names", "kin"))]
+    plain = _without_cry(_plain(sentence))
     if phrase_pattern("feedback", "repairs", _MEANS.replace("%s", r"(?:{})\s+(?:{})".format(*mine))).fullmatch(plain):
         return phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(said) is not None
-    rethinks = _rethinks(plain)
+    rethinks = _interruption().match(plain)
     values = _VALUE.findall(plain, rethinks.end() if rethinks else 0)
     if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
         forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
