@@ -445,6 +445,11 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Quick question: I live in Cork, can I park here? I have a dog.", ["I have a dog"]),
         ("Mia sorella mi scrive così: Peso 60 chili. Ho due figli e abito a Lecce.", []),
         ("One thing: the build is broken. I live in Cork.", ["I live in Cork"]),
+        ("Help me plan a menu: I'm vegan. I'm allergic to nuts.", ["I'm allergic to nuts"]),
+        ("To answer your question: nobody knows. I live in Cork.", ["I live in Cork"]),
+        ("Tell me what you think of this: I live in Cork. I have a dog.", []),
+        ("Hilf mir beim Kochen: Ich bin Veganerin. Ich wohne in Köln.", ["Ich wohne in Köln"]),
+        ("Ayúdame con el menú: soy vegana. Vivo en Lima.", ["Vivo en Lima"]),
         ("Quick update: I moved to Leeds in May. I work at Asda.", ["I work at Asda"]),
     ],
 )
@@ -471,6 +476,8 @@ def test_what_follows_a_supposed_case_in_the_turn_is_supposed_as_well(case: str,
     assert kept(case) == []
     assert len(kept(real)) == 1
     assert kept(case, "Nothing.", real) == kept(real)
+    for day in ("Let's say Monday.", "Suppose so.", "Sagen wir um fünf."):
+        assert len(kept(f"{day} {real}")) == 1
 
 
 @pytest.mark.parametrize(

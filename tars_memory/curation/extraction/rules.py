@@ -209,7 +209,7 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
             if unkept:  # "don't remember this" is often a sentence of its own, before the one that it is about
                 found[turn.number] += [each.text for each in said[at : at + 2]]
             doubts = at and lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
-            rethinks = at and not sentence.asks and _interruption().match(_without_cry(plain))  # "No, wait."
+            rethinks = at and not sentence.asks and bool(_interruption().match(_without_cry(plain)))  # "No, wait."
             rethinks = rethinks and not _amends(sentence, said[at - 1].text, behind=True)
             back = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
             if back or (unkept and at == len(said) - 1):
@@ -497,10 +497,14 @@ class _UserTurn:
             found[-1] = last._replace(text=" ".join(text.split()), quote=" ".join(quote.split()))
 
     def _supposes(self, sentence: Sentence) -> bool:
-        """Whether a sentence begins with a word that supposes a case; who cries it out says what happened."""
-        plain = _plain(sentence)
-        found = self.lang.pattern("doubt").match(plain, self._statement(sentence)[0])
-        return found is not None and bool(found["case"]) and not plain.endswith("!")
+        """Whether a sentence begins with a word that supposes a case of the person ("let's say Monday" is none); who
+        cries it out says what happened.
+        """
+        plain, lang = _plain(sentence), self.lang
+        found = lang.pattern("doubt").match(plain, self._statement(sentence)[0])
+        if found is None or not found["case"] or plain.endswith("!"):
+            return False
+        return lang.code in _WITHOUT_I or _names_me(plain[found.end() :], lang)
 
     def _hands_over(self, sentence: Sentence) -> bool:
         """Whether a sentence ends with a colon, so that somebody else's text follows; not after a request to remember
@@ -512,10 +516,15 @@ class _UserTurn:
 
     def _labels(self, sentence: Sentence) -> bool:
         """Whether a sentence, if it states nothing, announces a text that goes on behind it; a word or two before the
-        colon (``Quick update:``) may announce what the person says.
+        colon (``Quick update:``) may announce what the person says, as words to the one who answers do (``Help me plan
+        a menu:``), unless they hand over a text (``Tell me what you think of this:``).
         """
-        label = _LABEL.match(sentence.text, self._statement(sentence)[0])
-        return label is not None and not sentence.asks and len(_WORD.findall(label[0])) > 2
+        label, lang = _LABEL.match(sentence.text, self._statement(sentence)[0]), self.lang
+        if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
+            return False
+        said = label[0].replace("’", "'").rstrip(": \n")
+        speaks = lang.pattern("you").search(said) or lang.pattern("asks").match(f", {said}")
+        return not speaks or lang.pattern("task").search(said) is not None
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
