@@ -422,7 +422,7 @@ class _UserTurn:
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not talk, whatever it asks for
         # "under 100 words" of an opening is not a text's shape
         begin = self.opening.start + len(self.opening.text) if self.opening else 0
-        found = [*lang.pattern("material").finditer(talk, begin)]
+        found = [each for each in lang.pattern("material").finditer(talk, begin) if not self._lasts(each)]
         self.material = bool(found)
         asked = next((match for match in found if not match.lastgroup), None)
         text = re.sub(r"[^:\n]*", "", talk[asked.end() :], count=1) if asked else ""  # past a colon, or on other lines
@@ -437,8 +437,18 @@ class _UserTurn:
 
     def _opens(self, sentence: Sentence) -> bool:
         """Whether a sentence says how to answer, and no more."""
+        return self._rules(sentence, opens=True)
+
+    def _lasts(self, found: re.Match[str]) -> bool:
+        """Whether the shape of a text is asked for by a rule, which is for no text at hand."""
+        within = (each for each in self.sentences if each.start <= found.start() < each.start + len(each.text))
+        return found.lastgroup == "shape" and any(self._rules(each, opens=False) for each in within)
+
+    def _rules(self, sentence: Sentence, *, opens: bool) -> bool:
+        """Whether a sentence has the form of a rule, of those that "open" a turn or of the others."""
         said = _plain(sentence)[self._statement(sentence, [])[0] :].strip(_AROUND)
-        return any(table.get("opens") and form.fullmatch(said) for form, table in self.lang.forms("rules"))
+        forms = self.lang.forms("rules")
+        return any(bool(table.get("opens")) == opens and form.fullmatch(said) for form, table in forms)
 
     def _act(self, sentence: Sentence) -> re.Match[str] | None:
         """Return what begins a role play or a case at the beginning of a sentence; None for none, and if the sentence
