@@ -182,7 +182,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 NEGATIONS = _words(
-    "no not never none nobody nothing nowhere neither nor without cannot hardly longer stopped quit former formerly "
+    "no not never none nobody nothing nowhere neither nor without cannot hardly stopped quit former formerly "
     "nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne "
     "pas jamais rien aucun aucune sans non "
     "nunca jamás sin nada nadie ningún ninguna ninguno tampoco "
@@ -198,8 +198,8 @@ FRENCH_NE = frozenset({"ne", "n"})
 FRENCH_SECOND = _words("pas jamais rien aucun aucune")
 """Words that, after ``ne``, are the second half of one negation."""
 
-NO_MORE = _words("mehr plus più mais meer anymore")
-"""Words that, behind a negation, only say that something was so before."""
+NO_MORE = _words("longer mehr plus più mais meer anymore")
+"""Words that, behind a negation, only say that something was so before; without them a statement says another thing."""
 
 UNSPACED_NEGATIONS = ("不", "没", "沒", "無", "无", "未", "非", "勿", "ない", "ません", "なかった", "않", "없", "못")
 
@@ -381,6 +381,7 @@ def has_same_content(old: Statement, new: Statement) -> bool:
         old.denied != new.denied
         or Counter(old.content) != Counter(new.content)
         or ("?" in old.words) != ("?" in new.words)
+        or NO_MORE.isdisjoint(old.words) != NO_MORE.isdisjoint(new.words)
     ):
         return False
     if not (old.names <= set(new.words) and new.names <= set(old.words)):

@@ -127,6 +127,8 @@ def test_what_was_said_twice_in_a_session_was_said_twice() -> None:
     [
         ("- the wifi password is on the fridge\n- wifi password is on the fridge\n", [("near-duplicate", 2)]),
         ("- prefers tea\n- prefers no tea\n", [("contradiction", 2)]),
+        ("- prefers tea\n- no longer prefers tea\n", [("contradiction", 2)]),
+        ("- a longer rope on deck\n- a rope on deck\n", []),
         ("- prefers tea\n- prefers coffee\n", []),
         ("- engineer at Acme\n- senior engineer at Acme\n", []),
         ("## Anna\n- likes green tea\n## Ben\n- likes tea green\n", []),

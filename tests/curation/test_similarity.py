@@ -22,6 +22,9 @@ DROPPABLE = ("same", "near")
         ("15 Oct", "16 Oct"),
         ("engineer", "senior engineer"),
         ("Berlin", "Berlin Mitte"),
+        ("ich will nicht mehr arbeiten", "ich will nicht arbeiten"),
+        ("je ne veux plus travailler", "je ne veux pas travailler"),
+        ("non mangio più carne", "non mangio carne"),
     ],
 )
 def test_what_must_never_be_taken_for_the_same(old: str, new: str) -> None:
