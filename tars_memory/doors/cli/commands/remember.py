@@ -5,7 +5,7 @@
 import re
 from contextlib import suppress
 from difflib import unified_diff
-from itertools import groupby, zip_longest
+from itertools import groupby, islice, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -320,7 +320,8 @@ def history(
     In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
     written.
     """
-    entries = call.memory().history(limit=limit, path=path and call.note(path), masked=not call.out.screen)
+    most = None if call.out.screen else limit  # a terminal shows of each write a part, which is not known before
+    entries = call.memory().history(limit=most, path=path and call.note(path), masked=not call.out.screen)
     if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
         return 0 if entries else 1
     if not entries:
@@ -328,7 +329,7 @@ def history(
         sentence = "no write is recorded" if lost else "nothing has been written yet"
         call.out.say(sentence + (f" to {path}" if path else ""))
     elif call.out.screen:
-        cli.screen.show_history(call.out, (_row(call.out, entry) for entry in _of_interest(entries)))
+        cli.screen.show_history(call.out, (_row(call.out, entry) for entry in islice(_of_interest(entries), limit)))
     else:
         for entry in entries:
             call.out.data("\t".join(_row(call.out, entry)))
