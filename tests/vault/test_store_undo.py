@@ -378,6 +378,15 @@ def test_a_line_stays_whose_other_copy_a_later_write_took_out(place: Place) -> N
     assert place.get("a.md") == b"\nby hand:\n* one ^mine\n"
 
 
+def test_a_line_changed_and_changed_back_goes_with_the_undo_of_its_first_write(place: Place) -> None:
+    place.put("a.md", b"- zero\n")
+    first = place.write("a.md", add(b"- [ ] one\n")).txn
+    place.write("a.md", swap(b"[ ]", b"[x]"))
+    place.write("a.md", swap(b"[x]", b"[ ]"))
+    place.store().undo(first)
+    assert place.get("a.md") == b"- zero\n"
+
+
 def test_a_line_logged_twice_goes_with_the_undo_of_both(place: Place) -> None:
     place.put("a.md", b"- zero\n")
     names = [place.write("a.md", add(b"- one\n")).txn for _ in range(2)]

@@ -707,6 +707,7 @@ def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes | None, 
     """
     added = {line for span in unpack(entry.record) for line in edits.changed_texts(span)[1] if line.strip()}
     present = added.intersection(edits.texts_of(data or b""))
+    missing: Counter[tuple[str | None, str | None, str]] = Counter()  # taken out since and not written again
     for later in entries(journal, path=entry.file) if present or (data is None and entry.op == "create") else ():
         if later.txn <= entry.txn:
             return
@@ -715,10 +716,10 @@ def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes | None, 
         hint = f"tars-memory undo {later.txn} puts it back, and then {entry.txn} can be undone"
         if data is None and later.op == "remove":
             raise ConflictError(f"{entry.file} was taken away by {later.txn} ({later.command})", hint)
-        changes = [edits.changed_texts(span) for span in unpack(later.record)]
-        removed = Counter(_said(line) for lines, _ in changes for line in lines)
-        removed.subtract(_said(line) for _, lines in changes for line in lines)
-        if line := next((line for line in present if removed[_said(line)] > 0), b""):
+        for removed, written in map(edits.changed_texts, unpack(later.record)):
+            missing.update(map(_said, removed))
+            missing.subtract(map(_said, written))
+        if line := next((line for line in present if missing[_said(line)] > 0), b""):
             raise ConflictError(
                 f"{text_of(line).strip()!r} is in {entry.file}, but {later.txn} ({later.command}) took such a line out",
                 hint,
