@@ -28,6 +28,7 @@ from bisect import bisect_left
 from datetime import date
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from tars_memory import vault
 from tars_memory.disk import blake2b
@@ -512,7 +513,7 @@ def _fits(actual: str, sign: str, value: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    return clean(" ".join(text.split())[:MAX_VALUE]).casefold()
+    return normalize("NFC", clean(" ".join(text.split())[:MAX_VALUE]).casefold())
 
 
 NEVER = 0

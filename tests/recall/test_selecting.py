@@ -224,6 +224,13 @@ def test_what_filters_list_is_shown_by_a_line_with_words(tmp_path: Path) -> None
     assert shown and "%%" not in shown
 
 
+def test_a_property_is_the_same_however_its_accents_are_encoded(tmp_path: Path) -> None:
+    notes = {"a.md": unicodedata.normalize("NFD", "---\nрайон: Йошкар-Ола\n---\nCake.\n")}
+    home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    memory = Memory(make_vault(tmp_path / "vault", notes), embedder=HashEmbedder(), env=home, now=NOW)
+    assert lines(memory, "", where=["РАЙОН=йошкар-ола"]) == ["Cake."]
+
+
 def test_what_a_tag_lists_is_shown_by_a_line_with_the_tag(tmp_path: Path) -> None:
     notes = {
         "2026-11-20.md": "## Log\n- met Ben\n- bought a kettle #tea/green\n",
