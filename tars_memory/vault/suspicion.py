@@ -254,8 +254,11 @@ _MARKDOWN_UNSEEN = (
     r"|</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>"  # a tag; an address between < and > has a colon and is shown
 )
 """The parts of a markdown line that a reader doesn't see."""
-RUN_BY_PLUGIN = r"(?i)^([ ]{0,3}(?:`{3,}|~{3,})[ \t]*)(?=dataview|datacore|js-engine|meta-bind|templater|customjs)"
-"""The first line of a fence that a plugin of Obsidian runs as code when the note is shown."""
+RUN_BY_PLUGIN = (
+    r"(?i)^((?:[ ]{0,3}>)*[ ]{0,3}(?:`{3,}|~{3,})[ \t]*)"
+    r"(?=dataview|datacore|js-engine|meta-bind|templater|customjs|(?:tasks|query)\s*$)"
+)
+"""The first line of a fence that Obsidian or a plugin runs when the note is shown, also in a quotation or callout."""
 
 
 def visible(text: str, replaced: Callable[[str], str] = lambda _: "") -> str:
@@ -311,14 +314,15 @@ def shown(lines: Iterable[str]) -> list[str]:
     """
     found: list[str] = []
     fence = ""
+    within = False  # a quotation, which ends its fences
     for line in lines:
-        mark = line.strip() if fence or "```" in line or "~~~" in line else ""
-        if fence:
+        mark = line.strip("> \t") if fence or "```" in line or "~~~" in line else ""
+        if fence and not (within and line.lstrip()[:1] != ">"):
             found.append("")
             fence = "" if mark.startswith(fence) and not mark.strip(fence[0]) else fence
         elif mark and (run := re.match(RUN_BY_PLUGIN, line)):
             found.append("")
-            fence = run[1].strip()
+            fence, within = run[1].strip("> \t"), ">" in run[1]
         elif "](" in line or "![[" in line or "%%" in line or "<" in line or line[:1] == "^":
             found.append(re.sub(_MARKDOWN_UNSEEN, "", line))
         else:

@@ -464,6 +464,14 @@ def test_a_query_that_a_plugin_runs_is_found_by_what_nothing_else_says(tmp_path)
     recalled.close()
 
 
+def test_a_query_of_tasks_of_obsidian_itself_or_in_a_callout_is_no_answer_beside_text(tmp_path):
+    queries = "```tasks\nnot done\nharvest due\n```\n\n```query\npath:garden harvest\n```\n"
+    callout = "> [!info] Books\n> ```dataview\n> TABLE harvest\nThe harvest is late.\n"
+    recalled = Recalled(tmp_path, {"Work.md": f"# Work\n\n{queries}\n{callout}", "Geese.md": "Geese fly.\n"})
+    assert recalled.found("harvest")[0] == "The harvest is late."
+    recalled.close()
+
+
 def test_a_sentence_is_answered_by_a_line_that_contains_all_its_words_however_few_notes_there_are(tmp_path):
     """In a vault of two notes FTS5 gives every word the idf 0; the shares of the words are rounded sums."""
     fruits = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"]
