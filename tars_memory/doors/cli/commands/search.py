@@ -229,9 +229,9 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
 
 def _subject(hit: "Hit", words: str) -> str:
     """Return the subject of a fact to print before its words: the heading above it; empty for another line."""
-    if hit.path.rpartition("/")[2] != vault.layout.Layout.facts or not hit.headings or hit.headings[-1] in words:
-        return ""
-    return f"{line(hit.headings[-1])} › "
+    note = hit.path.rpartition("/")[2]
+    is_fact = hit.tier == vault.model.Tier.SEMANTIC and note == vault.layout.Layout.facts and "::" in words
+    return f"{line(hit.headings[-1])} › " if is_fact and hit.headings else ""
 
 
 def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: bool) -> None:
