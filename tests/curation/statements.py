@@ -137,6 +137,7 @@ WORTH = [
     ("en", "I have a dog that barks.", "I have a dog that barks"),
     ("en", "My half brother Owen lives in Hull.", "My half brother Owen lives in Hull"),
     ("fr", "On habite à Nantes.", "On habite à Nantes"),
+    ("de", "Ich suche Arbeit als Lehrerin.", "Ich suche Arbeit als Lehrerin"),
     ("fr", "On vit avec ma mère depuis mai.", "On vit avec ma mère depuis mai"),
     ("fr", "On a deux enfants de 4 et 9 ans.", "On a deux enfants de 4 et 9 ans"),
     ("de", "Antworte immer in Markdown, ohne Stichpunkte.", "Antworte immer in Markdown, ohne Stichpunkte"),
