@@ -357,11 +357,16 @@ def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
             return True
     if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks or rethinks:
         return False
-    small = phrase_pattern("feedback", "denies", _SMALL).fullmatch(plain)
-    if small and small[1].casefold() not in common_words():  # but "no, thanks"
+    if _denies_word(plain):
         return True
     ended = (("ends", key, form) for key, form in zip(("ahead", "past"), _ENDED, strict=True))
     return any(phrase_pattern(*form).fullmatch(plain) for form in ended)
+
+
+def _denies_word(plain: str) -> bool:
+    """Whether a text is a denial with nothing but another word: ``no, vegan``, but not ``no, thanks``."""
+    small = phrase_pattern("feedback", "denies", _SMALL).fullmatch(plain)
+    return small is not None and small[1].casefold() not in common_words()
 
 
 def _has(text: str, value: str) -> bool:
@@ -601,7 +606,9 @@ class _UserTurn:
         plain = text.replace("’", "'")
         breaks = [*self.lang.pattern("breaks").finditer(plain)][:MOST_BREAKS]
         starts = [0, *(_PAST_BLANKS.match(plain, found.end()).end() for found in breaks)]  # type: ignore[union-attr]
-        ends = [len(plain), *(found.start() for found in reversed(breaks))]
+        interrupts = (_interruption().match(plain, at.end()) or _denies_word(plain[at.end() :]) for at in breaks)
+        whole = [found for found, _ in takewhile(lambda each: not each[1], zip(breaks, interrupts, strict=True))]
+        ends = [len(plain), *(found.start() for found in reversed(whole))]  # not of "I love rock, no wait, jazz"
         relative = names_relative(plain, self.lang.code)  # "this week" refers to nothing else once it is a date
         done, label = 0, _LABEL.match(plain)
         for start in starts:
