@@ -58,6 +58,12 @@ def hits(count: int) -> list[Hit]:
     return [hit(path=f"notes/tea {n}.md", text=f"green tea {n}", end_line=3, headings=()) for n in range(1, count + 1)]
 
 
+def test_a_long_name_is_not_cut_between_a_letter_and_its_accent(shown) -> None:
+    one = hit(path="notes/" + "и\u0306" * 60 + ".md", text="green tea", headings=())
+    for columns in range(30, 40):
+        assert shown(result(one), columns)[0].startswith("1  …и\u0306")
+
+
 def test_the_best_stands_last_and_keeps_its_number(shown) -> None:
     told = shown(result(*hits(3)))
     assert [row[:2] for row in told[::2]] == ["3 ", "2 ", "1 "]

@@ -291,7 +291,7 @@ def _shortened(place: str, room: int, cut: str) -> str:
         rest = rest.partition("/")[2]
         if cell_len(rest) + len(cut) + 1 <= room:
             return f"{cut}/{rest}"
-    while rest and cell_len(rest) + len(cut) > room:
+    while rest and (cell_len(rest) + len(cut) > room or not cell_len(rest[0])):  # no accent without its letter
         rest = rest[1:]
     return cut + rest
 
