@@ -53,6 +53,8 @@ def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str
         ("Abito a Torino e lavoro come insegnante.", ["Abito a Torino", "Lavoro come insegnante"]),
         ("Moro em Recife e trabalho como professora.", ["Moro em Recife", "Trabalho como professora"]),
         ("I have two cats and I like tea.", ["I have two cats and I like tea"]),
+        ("I work at Asda or I study at UCC.", ["I work at Asda or I study at UCC"]),
+        ("I live in Cork or I live in Kerry.", ["I live in Cork or I live in Kerry"]),
     ],
 )
 def test_a_sentence_with_a_fact_over_time_gives_each_of_its_statements(said: str, wanted: list[str]) -> None:
