@@ -678,7 +678,7 @@ class Workspace:
         """Put a text into this vault's spool if the same command given now would find this vault; return whether.
 
         A text that finds no vault goes to the one that is made from its folder: what is typed before ``init notes`` is
-        meant for it.
+        meant for it, unless the person's settings name a vault, which is away.
         """
         arguments = dict(item.arguments)
         names = ("asked_vault", "asked_project", "asked_folder")
@@ -688,7 +688,7 @@ class Workspace:
             try:
                 found = settings.find_vault(asked_vault, self.settings, cwd)
             except errors.VaultError:
-                if asked_vault or cwd != self.made_from:
+                if asked_vault or self.settings.vault_path() or cwd != self.made_from:
                     return False
                 found = self.root
             if found != self.root:

@@ -214,6 +214,22 @@ def test_words_typed_before_there_is_a_vault_are_written_when_it_is_made_from_th
     assert len(desk.waiting()) == 1
 
 
+def test_words_for_a_vault_of_the_settings_that_is_away_go_to_no_other_that_is_made(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for away, count in ((tmp_path / "away", 0), (tmp_path / "notes", 1)):
+        desk.config(f"vault = '{away}'")
+        code, _ = desk.call("remember", WORDS, vault=False)
+        assert code == 4 and desk.waiting()
+        code, told = desk.call("init", "notes", vault=False)
+        assert code == 0, told
+        note = tmp_path / "notes/Memory.md"
+        assert note.read_text().count(WORDS) == count
+        note.parent.rename(tmp_path / f"gone-{count}")
+    assert desk.waiting() == []
+
+
 def test_a_refused_text_stays_with_whoever_typed_it_but_for_a_pipe(desk: Desk) -> None:
     for argv in (["--tier", "bogus"], ["--bogus"], ["--tag", "two words #"], ["--now", "never"]):
         code, told = desk.call("remember", *argv, WORDS)
