@@ -408,6 +408,7 @@ def _tokens(text: str) -> list[str]:
         r"\b(\w{1,20})n['’]t\b", _expanded_negation, re.sub(r"\bcannot\b", "can not", text, flags=re.IGNORECASE)
     )
     text = re.sub(r"\b[nN]['’](?=\w)", "ne ", text)
+    text = re.sub(r"\bany (?:more|longer)(?=\W*$)", "anymore", text, flags=re.IGNORECASE)
     text = re.sub(r"\b(\d{1,2})(?::(\d\d))? ?([ap])\.?m\b\.?", _24_hour_time, text, flags=re.IGNORECASE)
     text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", _day_and_month, text)
     text = re.sub(r"\b(\d{1,2})(?:st|nd|rd|th|er|º|ª)\b", r"\1", text)

@@ -419,6 +419,7 @@ def test_a_cry_before_a_denial_amends_what_was_said_only_if_another_value_follow
 ) -> None:
     assert kept(f"{said}. {other[0].upper()}{other[1:]}.") == [f"{said}, {other}"]
     assert kept(f"{said}. {cry}") == [said]
+    assert kept("Moro em Lisboa. Não, no Porto.") == ["Moro em Lisboa, não, no Porto"]
 
 
 @pytest.mark.parametrize(
@@ -507,6 +508,8 @@ def test_a_letter_behind_its_salutation_is_not_what_the_person_says(asked: str, 
         ("Abito a Roma.", "Non abito più a Roma."),
         ("Moro em Recife.", "Já não moro em Recife."),
         ("Ik woon in Gent.", "Ik woon niet meer in Gent."),
+        ("I have a dog.", "I don't have a dog any more."),
+        ("I live in Cork.", "Uh no, I live in Kerry."),
         ("I live in Cork.", "Well, actually I live in Kerry."),
         ("Ich wohne in Köln.", "Ach nein, ich wohne in Bonn."),
         ("Vivo en Lima.", "Bueno, en realidad vivo en Callao."),

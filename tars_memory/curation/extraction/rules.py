@@ -275,16 +275,18 @@ def _corrected_by(
         asker: the turn of somebody else that the sentence may answer; None for none.
     """
     quote = " ".join(sentence.text.split())
-    lead = lang.pattern("leads").match(quote.replace("’", "'"))  # "well, actually"
-    begins = quote[: lead.end()] if lead else ""
+    opening = _without_cry(quote.replace("’", "'"))
+    lead = lang.pattern("leads").match(opening)  # "well, actually"
+    begins = opening[: lead.end()] if lead else ""
     denies, repairs = (
-        phrase_pattern("feedback", key, r"\W*{}\b").match(quote)
+        phrase_pattern("feedback", key, r"\W*{}\b").match(opening)
         or phrase_pattern("feedback", key, r"(?<!\w){}\b").search(begins)
         for key in ("denies", "repairs")
     )
     found = _DENIED.search(quote)
     opens, near = not turn.text[: sentence.start].strip(), {each.number for each in recent}
-    before = [old for old in facts if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
+    earlier = (old for old in facts if not old.quote.endswith(quote))  # it may have amended one
+    before = [old for old in earlier if old.turn < turn.number or -1 < turn.text.find(old.quote) < sentence.start]
     new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
     end = sentences(asker.text)[-1:] if asker and denies else []
     asked = end[0].text if end and end[0].asks else ""
