@@ -29,6 +29,7 @@ NO_COUNT = (
     "more than",
     "looks inside notes",
     "in other words",
+    "of your notes",
 )
 """What only looks like one: a verb, or what is never said of one."""
 
