@@ -167,7 +167,8 @@ def edit(
     """Replace an entry's text. Its time, block id and nested lines stay, and a task keeps its box.
 
     Tags and [field:: value] stay too, unless TEXT brings its own; stderr says which. The first word is the REF. If
-    words fit several entries, nothing is written and they are listed (exit 2).
+    words fit several entries, nothing is written and they are listed (exit 2). The line of a hit must still be what the
+    search found.
     """
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
@@ -208,8 +209,9 @@ def forget(
 ) -> int:
     """Remove a statement from every note that holds it: the line, its candidate, quote, session fact and proposal.
 
-    At a terminal it shows all places and asks; elsewhere it removes and lists them. If words that are only a part of it
-    fit several lines that say the same, it removes nothing there and lists these (exit 2), unless with --yes.
+    At a terminal it shows all places and asks; elsewhere it removes and lists them, and takes no number of a hit. If
+    words that are only a part of it fit several lines that say the same, it removes nothing there and lists these (exit
+    2), unless with --yes.
 
     Lines that say the same in other words, and copies in your own notes, are listed and stay. What was forgotten is not
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
