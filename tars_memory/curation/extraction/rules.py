@@ -316,12 +316,16 @@ def _corrected_by(
 
 def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
     """Whether a sentence takes back what was said before it, and makes a pause then: ``Forget that old idea`` speaks of
-    something else. One that opens a turn does not if it only doubts (``Yeah, right!``): it speaks of the answer.
+    something else. One that opens a turn does not if it only doubts (``Yeah, right!``) or if its lead denies nothing
+    (``Thanks, never mind``): it speaks of the answer.
     """
     plain = _plain(sentence)
     back = _taken_back(plain, lang)
     pause = phrase_pattern("feedback", "trailing_asides", r"\s*(?:[^\w\s]|$|{}\b)")
-    return bool(back and pause.match(plain, back.end()) and not (opens and back.groupdict().get("doubts")))
+    if not back or not pause.match(plain, back.end()):
+        return False
+    denial = phrase_pattern("feedback", "denies", r"(?<!\w){}\b").search(plain, 0, back.start())
+    return not opens or not (back.groupdict().get("doubts") or (back.start() and not denial))
 
 
 def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
