@@ -451,6 +451,8 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Quick question: I live in Cork, can I park here? I have a dog.", ["I have a dog"]),
         ("Mia sorella mi scrive così: Peso 60 chili. Ho due figli e abito a Lecce.", []),
         ("One thing: the build is broken. I live in Cork.", ["I live in Cork"]),
+        ("The recipe that I use says: add butter. I'm vegan.", ["I'm vegan"]),
+        ("Zutaten im Haus: Reis, Bohnen. Ich bin Veganer.", ["Ich bin Veganer"]),
         ("Help me plan a menu: I'm vegan. I'm allergic to nuts.", ["I'm allergic to nuts"]),
         ("To answer your question: nobody knows. I live in Cork.", ["I live in Cork"]),
         ("Tell me what you think of this: I live in Cork. I have a dog.", []),

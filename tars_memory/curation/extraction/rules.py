@@ -536,12 +536,15 @@ class _UserTurn:
         return said.endswith(":") and len(said) > 1 and not any(asked)
 
     def _labels(self, sentence: Sentence) -> bool:
-        """Whether a sentence, if it states nothing, announces a text that goes on behind it; a word or two before the
-        colon (``Quick update:``) may announce what the person says, as words to the one who answers do (``Help me plan
-        a menu:``), unless they hand over a text (``Tell me what you think of this:``).
+        """Whether a sentence, if it states nothing, announces what somebody says of themselves and goes on to say.
+
+        A word or two before the colon (``Quick update:``) may announce what the person says, as words to the one who
+        answers do (``Help me plan a menu:``), unless they hand over a text (``Tell me what you think of this:``).
         """
         label, lang = _LABEL.match(sentence.text, self._statement(sentence)[0]), self.lang
         if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
+            return False
+        if lang.code not in _WITHOUT_I and not _names_me(_plain(sentence)[label.end() :], lang):
             return False
         said = label[0].replace("’", "'").rstrip(": \n")
         speaks = lang.pattern("you").search(said) or lang.pattern("asks").match(f", {said}")
