@@ -19,8 +19,10 @@ from platformdirs import PlatformDirs
 
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.call import Call
+from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
 from tars_memory.vault.change import Change
+from tars_memory.vault.model import Entry
 from tars_memory.vault.writing.store import WriteSession
 
 WORDS = "the ferry to Cobh leaves at nine"
@@ -228,6 +230,23 @@ def test_words_for_a_vault_of_the_settings_that_is_away_go_to_no_other_that_is_m
         assert note.read_text().count(WORDS) == count
         note.parent.rename(tmp_path / f"gone-{count}")
     assert desk.waiting() == []
+
+
+def test_an_edit_of_a_hit_whose_line_moves_between_two_looks_at_the_note_changes_no_other(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, show = desk.root / "Memory.md", Memory.show
+    note.write_text("- tea\n- a raft\n")
+    desk.call("search", "raft", "--mode", "lexical")
+
+    def late(memory: Memory, target: str) -> Entry:
+        note.write_text(f"- by hand\n{note.read_text()}")
+        return show(memory, target)
+
+    monkeypatch.setattr(Memory, "show", late)
+    code, told = desk.call("edit", "1", "a boat")
+    assert code == 6 and "Memory.md:2 has changed since the last search" in told
+    assert note.read_text() == "- by hand\n- tea\n- a raft\n"
 
 
 def test_a_refused_text_stays_with_whoever_typed_it_but_for_a_pipe(desk: Desk) -> None:

@@ -3,7 +3,6 @@
 """
 
 import re
-from contextlib import suppress
 from difflib import unified_diff
 from itertools import groupby, islice, zip_longest
 from operator import attrgetter
@@ -249,10 +248,14 @@ def _named(call: Call, memory: "Memory", text: str, *, hits: bool = True) -> str
     Another line can come to be at the place before it is written: while a question waits, or by a tick in Review.md.
     """
     target = call.target(text, hits=hits)
-    if re.search(LINE_NUMBER, target):
-        with suppress(TarsError):
-            return call.target(memory.show(target).ref)
-    return target
+    if not re.search(LINE_NUMBER, target):
+        return target
+    try:
+        ref = memory.show(target).ref
+    except TarsError:
+        return target
+    call.target(text, hits=hits)  # checks a hit once more: its line could change before the entry was read
+    return call.target(ref)
 
 
 def _wanted(call: Call, memory: "Memory", target: str) -> bool:
