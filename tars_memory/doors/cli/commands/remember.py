@@ -320,7 +320,7 @@ def history(
     limit: int = option("--limit", "N", "At most N writes.", least=1, default=20),
     path: str | None = option("--path", "NOTE", "Only writes to this note."),
 ) -> int:
-    """List what this program wrote, newest first. A terminal shows the notes, and of its own files what they are.
+    """List what this program wrote, newest first. A terminal shows the notes that a write changed, else its decisions.
 
     In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
     written.
