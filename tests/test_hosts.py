@@ -379,6 +379,23 @@ def test_an_unwritable_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch
     assert path.read_bytes() == b"{}"
 
 
+def test_a_save_while_the_new_file_is_written_is_not_lost(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path,) = settle(home, "claude", b"{}")
+    held = on(home)
+    (edit,) = held.install("claude", PROGRAM, "", server=False)
+    saved, fsync = b'{"saved": "by the host"}', os.fsync
+
+    def slow(descriptor: int) -> None:
+        fsync(descriptor)
+        path.write_bytes(saved)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with pytest.raises(ConflictError):
+        held.carry_out(edit)
+    assert path.read_bytes() == saved
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
 def test_a_read_only_file_stays(home: Path) -> None:
     (path,) = settle(home, "claude", b"{}")
     held = on(home)

@@ -247,8 +247,7 @@ class Hosts:
             now = _read(edit.target)
             if now == edit.after:
                 return False
-            if now != edit.before:
-                raise ConflictError(f"{edit.path} was changed in the meantime", "nothing was written; run it again")
+            _check_unchanged(edit)
             effective = os.access in os.supports_effective_ids
             if now is not None and not os.access(edit.target, os.W_OK, effective_ids=effective):
                 raise UnwritableError(
@@ -562,10 +561,12 @@ def _replace(edit: Edit) -> None:
     """Replace or remove a file; its mode, owner and attributes stay.
 
     Raises:
+        ConflictError: it was changed since the change was planned; it is as it was.
         OSError: the file can't be written; it is as it was.
     """
     target = edit.target
     if edit.after is None:
+        _check_unchanged(edit)
         target.unlink()
         return
     temporary = target.with_name(f".{target.name}.tars-tmp")  # that of a process that was killed here is written over
@@ -577,7 +578,13 @@ def _replace(edit: Edit) -> None:
                     of_this_system().copy_attributes(old.fileno(), file.fileno(), os.fstat(old.fileno()))
             file.flush()
             os.fsync(file.fileno())
+        _check_unchanged(edit)  # the agent may have saved while the disk was busy
         temporary.replace(target)
+
+
+def _check_unchanged(edit: Edit) -> None:
+    if _read(edit.target) != edit.before:
+        raise ConflictError(f"{edit.path} was changed in the meantime", "nothing was written; run it again")
 
 
 # --- what a host leaves out or soon deletes
