@@ -296,8 +296,6 @@ def _say_copy(call: Call, copy: "Copy", change: str, *, quiet: bool = False) -> 
 ENTRY = "txn time command actor file op before after undone"
 SHOWN = 200
 """Maximum length of a change in the listing, in characters."""
-OWN_FILES = {vault.inbox.INBOX: "a proposal", vault.layout.DECIDED: "a decision"}
-"""Beginnings of the paths of files of ours, and what a person calls them."""
 SHOWN_NOTES = 8
 """Maximum number of notes to show the difference of before an undo."""
 
@@ -362,8 +360,9 @@ def _row(out: Output, write: "JournalEntry") -> list[str]:
 
 def _place(out: Output, path: str, number: int | None = None) -> str:
     """Return a place as :meth:`Output.place` does; on a terminal a file of ours is called by what it holds."""
-    own = [name for start, name in OWN_FILES.items() if path.startswith(start)] if out.screen else []
-    return own[0] if own else out.place(path, number)
+    if out.screen and path.startswith(vault.layout.DECIDED):
+        return "a decision"
+    return "a proposal" if out.screen and path.startswith(vault.inbox.INBOX) else out.place(path, number)
 
 
 def _words(text: str) -> str:
