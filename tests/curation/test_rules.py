@@ -392,7 +392,8 @@ def test_what_somebody_interrupts_with_a_denial_is_taken_back(said: str, back: s
     assert kept(said, "Fine.", "No, wait, let me look it up.") == kept(said)
     for dismissed in ("Ok, never mind.", "Thanks, forget that."):
         assert kept("I live in York.", "I found no pool there.", dismissed) == ["I live in York"]
-    assert kept("I live in York.", "Fine.", "No, scratch that.") == []
+    for back in ("No, scratch that.", "Wait, scratch that.", "Sorry, scratch that."):
+        assert kept("I live in York.", "Fine.", back) == []
     for going_on in (
         "Actually wait, do it in Python.",
         "Wait, actually, do it in Python.",

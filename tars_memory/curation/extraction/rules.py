@@ -316,15 +316,16 @@ def _corrected_by(
 
 def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
     """Whether a sentence takes back what was said before it, and makes a pause then: ``Forget that old idea`` speaks of
-    something else. One that opens a turn does not if it only doubts (``Yeah, right!``) or if its lead denies nothing
-    (``Thanks, never mind``): it speaks of the answer.
+    something else. One that opens a turn does not if it only doubts (``Yeah, right!``) or if its lead denies and
+    repairs nothing (``Thanks, never mind``): it speaks of the answer.
     """
     plain = _plain(sentence)
     back = _taken_back(plain, lang)
     pause = phrase_pattern("feedback", "trailing_asides", r"\s*(?:[^\w\s]|$|{}\b)")
     if not back or not pause.match(plain, back.end()):
         return False
-    denial = phrase_pattern("feedback", "denies", r"(?<!\w){}\b").search(plain, 0, back.start())
+    words = [phrase_pattern("feedback", key, r"(?<!\w){}\b") for key in ("denies", "repairs")]
+    denial = any(pattern.search(plain, 0, back.start()) for pattern in words)
     return not opens or not (back.groupdict().get("doubts") or (back.start() and not denial))
 
 
