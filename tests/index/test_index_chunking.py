@@ -56,6 +56,7 @@ MARKDOWN = st.lists(
 @given(MARKDOWN, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 @example(["word " * 100, "zeppelin", "===", "## B"], "\n", False)  # a paragraph with a rule right below is a heading
 @example(["## B", "## B", "# A", "- item"], "\n", False)  # a heading right above its like is one with it
+@example(["%%", "```", "# A"], "\n", False)  # a comment that never ends was taken for a plugin's
 def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str], ending: str, bom: bool) -> None:
     data = (b"\xef\xbb\xbf" if bom else b"") + ending.join(parts).encode()
     note = parse("n.md", data)

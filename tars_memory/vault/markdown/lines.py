@@ -731,6 +731,7 @@ def _spans(document: Document, lines: Sequence[str]) -> Iterator[Span]:
         last = max(last, end)
         if kind != "rule":
             hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
-            kept = kind == "comment" and end > start + 1 and lines[end - 2].startswith("```")  # by a plugin
+            closed = kind == "comment" and end > start + 1 and "%%" in lines[end - 1]
+            kept = closed and lines[end - 2].startswith("```")  # by a plugin
             yield "hidden" if hidden or kept else kind, start, end, section.path
     yield "", last + 1, len(lines), section.path
