@@ -390,6 +390,9 @@ def test_what_somebody_interrupts_with_a_denial_is_taken_back(said: str, back: s
     assert len(kept(said)) == 1
     assert kept(f"{said} {back}") == []
     assert kept(said, "Fine.", "No, wait, let me look it up.") == kept(said)
+
+
+def test_what_dismisses_an_answer_or_goes_on_takes_nothing_back_and_scratch_that_the_turn_before() -> None:
     for dismissed in ("Ok, never mind.", "Thanks, forget that."):
         assert kept("I live in York.", "I found no pool there.", dismissed) == ["I live in York"]
     for back in ("No, scratch that.", "Wait, scratch that.", "Sorry, scratch that."):
@@ -423,6 +426,9 @@ def test_a_cry_before_a_denial_amends_what_was_said_only_if_another_value_follow
 ) -> None:
     assert kept(f"{said}. {other[0].upper()}{other[1:]}.") == [f"{said}, {other}"]
     assert kept(f"{said}. {cry}") == [said]
+
+
+def test_a_portuguese_no_is_no_spanish_denial() -> None:
     assert kept("Moro em Lisboa. Não, no Porto.") == ["Moro em Lisboa, não, no Porto"]
 
 
