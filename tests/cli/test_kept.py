@@ -249,6 +249,18 @@ def test_an_edit_of_a_hit_whose_line_moves_between_two_looks_at_the_note_changes
     assert note.read_text() == "- by hand\n- tea\n- a raft\n"
 
 
+def test_a_search_that_finds_nothing_leaves_no_hit_of_the_one_before_to_be_edited_or_opened(desk: Desk) -> None:
+    note = desk.root / "Memory.md"
+    note.write_text("- tea\n- a raft\n")
+    assert desk.call("search", "raft", "--mode", "lexical")[0] == 0
+    assert desk.call("search", "kayak", "--mode", "lexical")[0] == 1
+    code, told = desk.call("edit", "1", "a boat")
+    assert code == 2 and "raft" not in told, told
+    code, told = desk.call("open", "1")
+    assert code == 2 and "the last search has 0 hits: there is no hit 1" in told
+    assert note.read_text() == "- tea\n- a raft\n"
+
+
 def test_a_refused_text_stays_with_whoever_typed_it_but_for_a_pipe(desk: Desk) -> None:
     for argv in (["--tier", "bogus"], ["--bogus"], ["--tag", "two words #"], ["--now", "never"]):
         code, told = desk.call("remember", *argv, WORDS)

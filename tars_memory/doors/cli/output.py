@@ -673,10 +673,12 @@ def hit_of(
     """
     for own in (terminal, not terminal):
         try:
-            data = disk.read(workspace.state / NAMES[own], most=disk.LARGEST_OWN) or b""
+            data = disk.read(workspace.state / NAMES[own], most=disk.LARGEST_OWN)
         except errors.SettingsError:
             continue
-        values = data.decode("utf-8", "surrogateescape").split("\0")
+        if data is None:
+            continue
+        values = data.decode("utf-8", "surrogateescape").split("\0") if data else []
         if len(values) % 4 or not all(line.isdigit() and len(line) < 10 for line in values[1::4]):
             continue
         hits = len(values) // 4

@@ -105,8 +105,7 @@ def search(
     if call.out.screen and not paths:
         options["per_note"] = PER_NOTE
     result = _ask(call, text, options)
-    if result.hits:
-        keep_hits(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
+    keep_hits(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
     return _answer(call, text, result, paths_only=paths, full=full, wanted=limit is not None)
 
 
