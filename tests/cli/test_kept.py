@@ -614,3 +614,14 @@ def test_a_note_that_can_not_be_read_has_lost_no_line(desk: Desk, monkeypatch: p
     monkeypatch.undo()
     memory.unlink()
     assert "lost line" in desk.call("doctor")[1]
+
+
+def test_a_damaged_list_of_hits_is_no_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A raised digit is a digit for Python, and no number."""
+    desk = Desk(tmp_path, capsys, monkeypatch)
+    assert desk.call("search", "fact")[0] == 0
+    (hits,) = (desk.home / "state/vaults").glob("*/last-search")
+    hits.write_text("Memory.md\0²\0\0005", "utf-8")
+    assert [desk.call(command, "1")[0] for command in ("open", "show", "why")] == [1, 2, 2]

@@ -679,7 +679,7 @@ def hit_of(
         if data is None:
             continue
         values = data.decode("utf-8", "surrogateescape").split("\0") if data else []
-        if len(values) % 4 or not all(line.isdigit() and len(line) < 10 for line in values[1::4]):
+        if len(values) % 4 or not all(line.isdecimal() and len(line) < 10 for line in values[1::4]):
             continue
         hits = len(values) // 4
         if not 1 <= number <= hits:
