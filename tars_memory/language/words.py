@@ -439,7 +439,7 @@ _GRAMMAR_WORDS = {
     "Spanish": "el los las una unos es y en para quién qué dónde cuándo cómo por cuál con mi mis nosotros del está son "
     "fue tiene",
     "Italian": "il lo gli uno di è che chi dove quando come perché quale con mio mia nel della sono ha",
-    "Portuguese": "o a os as uma no na se é e em para quem que onde quando como qual com meu minha não do da são foi",
+    "Portuguese": "o os uma é e em para quem que onde quando como qual com meu minha não do da são foi",
     "Dutch": "de het een en is niet wie wat waar wanneer hoe waarom welke met van voor ik mijn wij zijn heeft",
     "Polish": "i w na nie się kto co gdzie kiedy jak dlaczego który która z do jest są mój moja ma",
     "Czech": "a v na ne se kdo co kde kdy jak proč který která s do je jsou můj moje má",
