@@ -232,9 +232,11 @@ class Related(NamedTuple):
         """The documented JSON object."""
         return {name: getattr(self, name) for name in ("path", "line", "ref", "text", "date")}
 
-    def __str__(self) -> str:
-        """Its words with its day."""
-        return self.text + (f" ({self.date})" if self.date else "")
+    def origin(self, target: str) -> str:
+        """Return its day, its note if that is not ``target``, and whether it is only linked to a line, for brackets."""
+        place = "waits too" if self.waits else self.path if self.path != target else ""
+        linked = "only linked to a line above" if self.linked else ""
+        return ", ".join(filter(None, (self.date or "undated", place, linked)))
 
 
 def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:

@@ -633,7 +633,7 @@ def bullet(proposal: Proposal) -> str:
         details.append(("instead of", one_line(shown(proposal.replaces))))
     details += [("ends", one_line(end.becomes)) for end in (proposal.fact.ends if proposal.fact else ())]
     rest = (line for line in proposal.conflicts if line not in proposal.choices)
-    details += [("beside", one_line(f"{line.path}: {line}" if line.path else str(line))) for line in rest]
+    details += [("beside", one_line(f"{line.text} ({line.origin(proposal.target)})")) for line in rest]
     if proposal.why and proposal.why not in (NEW, BESIDE):
         details.append(("why", one_line(proposal.why)))
     if proposal.asked_before:
@@ -651,8 +651,7 @@ def bullet(proposal: Proposal) -> str:
 def _choice(proposal: Proposal, line: Related) -> str:
     """Return the box of a related line."""
     verb = REMOVE if proposal.op == "choose" else REPLACE
-    place = ", waits too" if line.waits else f", {line.path}" if line.path != proposal.target else ""
-    return f"  - [ ] {verb}{one_line(line.text)} ({line.date or 'undated'}{place}) ^r-{proposal.id}-{line.ref}"
+    return f"  - [ ] {verb}{one_line(line.text)} ({line.origin(proposal.target)}) ^r-{proposal.id}-{line.ref}"
 
 
 def words_of(proposal: Proposal) -> str:

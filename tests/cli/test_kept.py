@@ -222,8 +222,8 @@ def test_words_for_a_vault_of_the_settings_that_is_away_go_to_no_other_that_is_m
     monkeypatch.chdir(tmp_path)
     for away, count in ((tmp_path / "away", 0), (tmp_path / "notes", 1)):
         desk.config(f"vault = '{away}'")
-        code, _ = desk.call("remember", WORDS, vault=False)
-        assert code == 4 and desk.waiting()
+        code, told = desk.call("remember", WORDS, vault=False)
+        assert code == 4 and desk.waiting() and f"that writes into the vault at {away}" in told
         code, told = desk.call("init", "notes", vault=False)
         assert code == 0, told
         note = tmp_path / "notes/Memory.md"

@@ -453,8 +453,9 @@ def test_what_is_stated_answers_nothing_before_it_is_decided(desk: Desk) -> None
 def test_two_that_wait_and_say_otherwise_are_shown_beside_each_other(desk: Desk) -> None:
     desk.say("I live in Cork now.")
     desk.say("I moved to Oslo on 23 November.", day="2026-11-24")
-    assert list(map(str, desk.the("Cork").conflicts)) == ["I moved to Oslo on 23 November (2026-11-24)"]
-    assert list(map(str, desk.the("Oslo").conflicts)) == ["I live in Cork now (2026-11-21)"]
+    (later,), (earlier,) = desk.the("Cork").conflicts, desk.the("Oslo").conflicts
+    assert (later.text, later.date) == ("I moved to Oslo on 23 November", "2026-11-24")
+    assert (earlier.text, earlier.date) == ("I live in Cork now", "2026-11-21")
 
 
 def test_what_a_named_author_says_of_himself_is_about_him(desk: Desk) -> None:

@@ -540,12 +540,8 @@ def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
 
 
 def _related(related: Related, proposal: Proposal) -> str:
-    """Return a related line with its day, its note if that is another one, and whether it is only linked to a line."""
-    place = ", waits too" if related.waits else ""
-    if not related.waits and related.path not in ("", proposal.target):
-        place = f", {related.path}"
-    place += ", only linked to a line above" if related.linked else ""
-    return line(f"{related.text} ({related.date or 'undated'}{place})")
+    """Return a related line with where it comes from."""
+    return line(f"{related.text} ({related.origin(proposal.target)})")
 
 
 def in_editor(

@@ -155,7 +155,8 @@ def _spooled(error: BaseException, call: Call, typed: Typed) -> str:
             asked = os.path.normpath(here() / os.path.expanduser(named)) if named else None
             record |= {"asked_vault": asked, "asked_project": call.project or call.env.get(PROJECT)}
             record |= {"asked_folder": str(here())}
-            in_words = f"the vault at {asked}" if asked else f"the vault found from {here()}, or by init there"
+            away = asked or (Settings(call.env).vault_path() if isinstance(error, errors.VaultError) else None)
+            in_words = f"the vault at {away}" if away else f"the vault found from {here()}, or by init there"
             item = spool(Places.of(call.env).state / "spool").put(typed.command, record, typed.item)
     except errors.UnwritableError as failed:
         return errors.reason(failed)
