@@ -21,10 +21,9 @@ from tars_memory.recall.loaded import Loaded, Reading
 from tars_memory.recall.packing import NO_ROOM, Context, Packing, Portion, PromptBlock, tokens
 from tars_memory.settings import ContextOptions, Cut, FactsOptions
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.markdown import entries, facts
+from tars_memory.vault.markdown import entries, facts, lines as grammar
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
-from tars_memory.vault.markdown.lines import candidates_of, said_in, unmarked
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.secrets import veiled
 from tars_memory.vault.vault import key_of
@@ -353,8 +352,15 @@ class _Filling(Reading):
         places = loaded.relocate(found, self.notes)
         self.found = set(places)
         apart = {part.note.path for part in (*self.parts, *self.touched_facts)}
-        ordered = packing.by_worth(places, self.notes, apart)
-        self.order = [place for place in ordered if self.selection is None or place in self.found]
+        for place in packing.by_worth(places, self.notes, apart):
+            if place in self.found or (self.selection is None and not self._is_aside(*place)):
+                self.order.append(place)
+
+    def _is_aside(self, path: str, number: int) -> bool:
+        """Whether a line says nothing of its own: it names the speaker of the line above, or repeats a turn."""
+        session = self.vault.layout.tier_of(path) is Tier.EPISODIC
+        kind = grammar.read([self.notes[path][number - 1]], session=session)[0].kind
+        return kind in (grammar.MACHINERY, grammar.REPEATED)
 
     def leave_out_playbooks(self, found: Iterable[Answer]) -> None:
         """Leave out lines of playbooks that were not used for long."""
@@ -406,7 +412,7 @@ class _Filling(Reading):
             self.loaded |= dict.fromkeys(_places(unit), (kind, unit))
             if kind != "recalled":
                 first = self.notes[unit.path][unit.start_line - 1]
-                wordings = {*unit.wordings, *map("^{}".format, candidates_of(first))}
+                wordings = {*unit.wordings, *map("^{}".format, grammar.candidates_of(first))}
                 self.by_wording |= {words: (kind, unit) for words in wordings if words not in self.by_wording}
 
     # --- spending the budget
@@ -658,8 +664,11 @@ class _Filling(Reading):
         text = packing.shown(raw)
         if not text.strip():
             return loaded.COMMENT
-        wordings = {loaded.normalized(raw), loaded.normalized(text), loaded.normalized(said_in(raw))}
-        known = (*sorted(wordings), *sorted(map("^{}".format, candidates_of(raw))))  # the same words before the same id
+        wordings = {loaded.normalized(raw), loaded.normalized(text), loaded.normalized(grammar.said_in(raw))}
+        known = (
+            *sorted(wordings),
+            *sorted(map("^{}".format, grammar.candidates_of(raw))),
+        )  # the same words before the same id
         why = self._add_loaded(known)
         if why:
             return why
@@ -849,7 +858,7 @@ def _is_decision(unit: Portion) -> bool:
 def _decision_day(note: Loaded, unit: Portion) -> str:
     """Return when a decision was made: its time, the day it begins with, or that of the line it came from; or ''."""
     text = " ".join(line.strip() for line in note.lines[unit.start_line - 1 : unit.end_line])
-    parts = entries.parse(unmarked(text), timed=True)
+    parts = entries.parse(grammar.unmarked(text), timed=True)
     day = _DAY.match(parts.text) or _DAY.search(f"{parts.label or ''} {parts.provenance or ''}")
     return entries.instant(parts.time or "") or (day[0] if day else "")
 

@@ -333,3 +333,15 @@ def test_the_end_of_a_fence_is_no_hit_but_comes_with_what_it_ends(tmp_path: Path
     with made.memory() as memory:
         hits = [hit.text for hit in memory.search("deploy viola", mode="hybrid").hits]
     assert hits and not [text for text in hits if text.strip() == "```"]
+
+
+def test_the_stretch_around_a_turn_holds_no_line_that_only_says_who_spoke_or_repeats_a_turn(tmp_path: Path) -> None:
+    opening = "By rules, in the words of the conversation:\n\nOpening: “Which strings?” [1]"
+    held = "- Mara lives in Porto\n  - said by:: user, turn 3\n  - fact:: Mara › lives in:: Porto"
+    said_then = ["Which viola strings?", *(f"the bow number {n}" for n in range(2, 40))]
+    turns = "\n\n".join(f"> [{n}] 10:{n:02} **user:** {text}" for n, text in enumerate(said_then, 1))
+    note = f"---\ndate: 2026-11-20\n---\n\n## Summary\n\n{opening}\n\n## Facts\n\n{held}\n\n## Turns\n\n{turns}\n"
+    made = Vault(tmp_path, {"sessions/2026-11-20 strings.md": note})
+    recalled = said(made.context("which viola strings", loaded=False), "recalled")
+    assert "**user:** Which viola strings?" in recalled and "Mara lives in Porto" in recalled
+    assert not re.search("said by::|fact::|By rules|Opening:", recalled)
