@@ -133,7 +133,7 @@ My boyfriend's name is Luca. | me › partner:: Luca
 We use GitLab and Jenkins. | we › uses:: GitLab and Jenkins
 I use Zed as my main editor. | me › uses editor:: Zed
 My brother Ben lives in Perth. | Ben › lives in:: Perth
-I live in Cork and work in Dublin. |
+I live in Cork and work in Dublin. | me › lives in:: Cork
 I live in hope. |
 I want to live in Lisbon. |
 I'd live in Rome if I could. |

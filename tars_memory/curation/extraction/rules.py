@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache, lru_cache
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
@@ -116,10 +116,16 @@ _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s
 """
 _CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
 """The beginning of a word of a name, or of a number."""
+_SUBJECT = re.compile(r"(?:i|we|ich|wir|ik|wij) ", re.IGNORECASE)
+"""The subject of a statement that another one may share."""
+_ADDS = re.compile(r"(?<!\w)(?:and|also|plus|und|auch|y|también|et|aussi|e|anche|também|en|ook)\b", re.IGNORECASE)
+"""A word that adds what follows to what was said: ``oh, and actually …`` corrects nothing."""
 _SHORT_ENDING = re.compile(r"['’](?=\w{1,2}\b)")
 """The apostrophe of ``I'm`` and ``Ann's``, which are two words; ``j'habite`` counts as one."""
 _WITHOUT_I = ("es", "it", "pt")
 """Languages whose statements begin with the verb: ``soy vegana``."""
+_I_VERB = re.compile(r"(?:\w{1,3} )?\w*(?:o|oy|ou) \w", re.IGNORECASE)
+"""The beginning of a statement in one of them: ``peso 60``, ``no soy vegana``."""
 _VALUE = re.compile(r"\s([A-ZÀ-Þ\d][\w.'’-]*)")
 """A word of a name, or a number, within a statement."""
 _PAST_BLANKS = re.compile(r"\s*")
@@ -301,7 +307,7 @@ def _corrected_by(
             asked_about = any(_has(asked, value) for value in values)
             if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
                 yield old
-            elif denies and values and not asked:
+            elif denies and values and not asked and not _ADDS.search(begins[: denies.start()]):
                 last = old
         yield from [last] if last else ()
     elif found and (denies or repairs):
@@ -539,17 +545,14 @@ class _UserTurn:
     def _labels(self, sentence: Sentence) -> bool:
         """Whether a sentence, if it states nothing, announces what somebody says of themselves and goes on to say.
 
-        A word or two before the colon (``Quick update:``) may announce what the person says, as words to the one who
-        answers do (``Help me plan a menu:``), unless they hand over a text (``Tell me what you think of this:``).
+        A word or two before the colon (``Quick update:``) may announce what the person says.
         """
-        label, lang = _LABEL.match(sentence.text, self._statement(sentence)[0]), self.lang
+        label = _LABEL.match(sentence.text, self._statement(sentence)[0])
         if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
             return False
-        if lang.code not in _WITHOUT_I and not _names_me(_plain(sentence)[label.end() :], lang):
-            return False
-        said = label[0].replace("’", "'").rstrip(": \n")
-        speaks = lang.pattern("you").search(said) or lang.pattern("asks").match(f", {said}")
-        return not speaks or lang.pattern("task").search(said) is not None
+        behind = _plain(sentence)[label.end() :]
+        verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
+        return verb or _names_me(behind, self.lang)
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
@@ -620,19 +623,19 @@ class _UserTurn:
         whole = [found for found, _ in takewhile(lambda each: not each[1], zip(breaks, interrupts, strict=True))]
         ends = [len(plain), *(found.start() for found in reversed(whole))]  # not of "I love rock, no wait, jazz"
         relative = names_relative(plain, self.lang.code)  # "this week" refers to nothing else once it is a date
-        done, label = 0, _LABEL.match(plain)
+        done, last, label = 0, "", _LABEL.match(plain)
         for start in starts:
             if start < done or (label and start >= label.end()):  # "My song: I live in Rome and I love you"
                 continue
             reference = None if relative else self._reference(plain, start, breaks, day)
             limit = reference.start() if reference else len(plain)
-            for end in ends:
-                if end <= start:
-                    break
-                form = _form(self.lang, text[start:end], day) if end <= limit else None
-                if form and not any(self._divides(text, start, at, end, day) for at in breaks):
-                    yield self._fact(text[start:end], sentence, day, form["kind"], habit=form.get("habit", False))
-                    done = end
+            before, last = last, ""
+            for end in takewhile(start.__lt__, ends):
+                said = _complete(self.lang, before, plain[done:start], text[start:end], day)
+                form = _form(self.lang, said, day) if end <= limit else None
+                if form and not self._divides(said, day):
+                    yield self._fact(said, sentence, day, form["kind"], habit=form.get("habit", False))
+                    done, last = end, said
                     break
 
     def _reference(self, plain: str, start: int, breaks: Sequence[re.Match[str]], day: date) -> re.Match[str] | None:
@@ -653,15 +656,19 @@ class _UserTurn:
                 return place
         return found
 
-    def _divides(self, text: str, start: int, at: re.Match[str], end: int, day: date) -> bool:
-        """Whether a break divides a part of a sentence into two statements of which one has a fact over time, which is
-        only read from a statement of its own, so that news can end it.
+    def _divides(self, said: str, day: date) -> bool:
+        """Whether a part of a sentence is two statements of which one has a fact over time, which is only read from a
+        statement of its own, so that news can end it.
         """
         lang = self.lang
-        parts = (text[start : at.start()], text[at.end() : end].lstrip()) if start < at.start() < at.end() < end else ()
-        dated = [with_absolute_dates(part, day, lang.code) for part in parts if _form(lang, part, day)]
-        pieces = ([part, *lang.pattern("breaks").split(part)] for part in dated)
-        return len(dated) > 1 and any(stated(piece, day, (lang.code,)) for each in pieces for piece in each)
+        for at in islice(lang.pattern("breaks").finditer(said.replace("’", "'")), MOST_BREAKS):
+            one = said[: at.start()]
+            parts = (one, _complete(lang, one, at[0], said[at.end() :].lstrip(), day))
+            dated = [with_absolute_dates(part, day, lang.code) for part in parts if _form(lang, part, day)]
+            pieces = ([part, *lang.pattern("breaks").split(part)] for part in dated)
+            if len(dated) > 1 and any(stated(piece, day, (lang.code,)) for each in pieces for piece in each):
+                return True
+        return False
 
     def _is_rule(self, plain: str, *, order: bool) -> bool:
         """Whether a sentence says how to work in general, and not what the text at hand should be like; an order may be
@@ -707,6 +714,14 @@ class _UserTurn:
         return DrawnFact(
             text=words[:1].upper() + words[1:], quote=" ".join(sentence.text.split()), turn=self.turn.number, kind=kind
         )
+
+
+def _complete(lang: Language, before: str, link: str, part: str, day: date) -> str:
+    """Return a part of a sentence, with the "I" of the statement before it if it is only then a statement, too, and a
+    word links them: ``and have two cats``, but not ``I live in Cork, retired``.
+    """
+    subject = _SUBJECT.match(before) if _WORD.search(link) else None
+    return part if subject is None or _form(lang, part, day) else subject[0] + part
 
 
 @lru_cache(maxsize=4096)
