@@ -204,6 +204,18 @@ def test_the_vault_comes_first_and_of_two_talks_the_newer(tmp_path: Path) -> Non
     assert told.index("walnut") < told.index("cedar") < told.index("birch")
 
 
+@pytest.mark.parametrize("question", ["le 9 novembre", "renard le 9 novembre"])
+def test_a_question_about_a_day_finds_that_day_before_newer_talks(tmp_path: Path, question: str) -> None:
+    world = World(tmp_path, {"2026-11-09.md": "- 10:00 un renard a pris Edith\n"})
+    world.write(
+        "a.jsonl",
+        turn("user", "le voisin est celui qui est le maire", "2026-11-11T10:00"),
+        turn("user", "mon voisin est venu pour le renard", "2026-11-12T10:00"),
+    )
+    world.add()
+    assert "Edith" in world.found(question)[0]
+
+
 def test_sources_stand_in_the_persons_own_settings_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.write("a.jsonl", *HARBOUR)
     (world.root / ".tars").mkdir(exist_ok=True)

@@ -862,18 +862,26 @@ def _latest_dates(query: Query, rows: Iterable[ChunkRow]) -> list[NamedDate]:
 
 def _day(row: ChunkRow | NoteRow) -> date | None:
     """Return the day of a chunk or a note; None if it is unknown, or only that of the last write."""
-    if row.date is None or row.date_is_weak:
-        return None
+    return None if row.date is None or row.date_is_weak else _parsed(row.date)
+
+
+def _parsed(day: str) -> date | None:
+    """Return an ISO day; None if it is none."""
     try:
-        return date.fromisoformat(row.date)
+        return date.fromisoformat(day)
     except ValueError:
         return None
 
 
 def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
     """Return how well the day of a chunk or a note fits the dates that the query names, 0 to 1."""
-    day = _day(row) if query.dates else None
-    return 0.0 if day is None else max(weights.date_fit(named.distance(day)) for named in query.dates)
+    return 0.0 if row.date is None or row.date_is_weak else day_fit(query, row.date)
+
+
+def day_fit(query: Query, day: str) -> float:
+    """Return how well an ISO day fits the dates that the query names, 0 to 1; 0 if it is none."""
+    of = _parsed(day) if query.dates else None
+    return 0.0 if of is None else max(weights.date_fit(named.distance(of)) for named in query.dates)
 
 
 def _date_worth(query: Query, latest: Sequence[NamedDate], row: ChunkRow) -> float:

@@ -143,7 +143,7 @@ class Query:
         is_latin: whether ``meaning`` is in Latin script.
         grammar: the folded function words of that language.
         small_words: the folded function words of a question about a day, in another language than English that the
-            rules know.
+            rules know, without those that name it.
         is_sentence: whether the text contains stop words besides other words.
         notices: sentences for the user about how the query was read.
         today: the day of the search; None if it is unknown.
@@ -192,9 +192,10 @@ class Query:
 
     @property
     def is_day(self) -> bool:
-        """Whether the query is nothing but one day: ``3 May 2026``, ``2026年5月3日``."""
+        """Whether the query is nothing but one day: ``3 May 2026``, ``le 3 mai``, ``2026年5月3日``."""
         words = {*self.words, *(word for phrase in self.phrases for word in phrase)}
-        if len(self.dates) != 1 or self.quoted or self.prefixes or not words.union(self.literals) <= self.date_words:
+        named = self.date_words | self.small_words
+        if len(self.dates) != 1 or self.quoted or self.prefixes or not words.union(self.literals) <= named:
             return False
         return self.dates[0].start == self.dates[0].end
 
@@ -449,7 +450,7 @@ class _Parser:
         code = language.language_of(query.meaning) if dated else ""
         if code and code != "en":  # English ones are not words of the query
             listed = language.language(code).words("words")
-            query.small_words = frozenset(part for word in listed for part in tokens(word))
+            query.small_words = frozenset(part for word in listed for part in tokens(word)) - query.date_words
         query.is_latin = language.is_latin(query.meaning)
         phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
         query.halves = language.halves((*query.words, query.last_word))

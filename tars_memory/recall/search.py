@@ -313,8 +313,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     total = sum(pool.idfs.values())
     if not total:
         return False
-    numbers = filter(query.date_words.issuperset, query.phrases)  # 15.11.2025
-    date_terms = {*(query.stems[word] for word in query.date_words), *map(query.phrase_key, numbers)}
+    date_terms = _date_terms(query)
     held = {id(chunk): _held(chunk, pool.idfs, date_terms) for chunk in pool.chunks}
     held_anywhere = set().union(*held.values())
     if _holds_rare(query, pool, held_anywhere, total):
@@ -345,6 +344,12 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     return _holds_content(pool, held.values()) or any(chunk.words >= floor * fts5_total for chunk in pool.chunks)
 
 
+def _date_terms(query: Query) -> set[str]:
+    """Return the terms of the words that name the query's dates."""
+    numbers = filter(query.date_words.issuperset, query.phrases)  # 15.11.2025
+    return {*(query.stems[word] for word in query.date_words), *map(query.phrase_key, numbers)}
+
+
 def _shares(held: Mapping[int, set[str]], pool: Pool) -> dict[int, float]:
     """Return by chunk the share of the query that it contains.
 
@@ -366,7 +371,7 @@ def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]], date_term
     """Whether a note of the named day contains enough of the query's words, other than function words; in a language of
     which these are not known (``co robiłam wczoraj``), of those words that some note contains.
     """
-    small = {query.stems[word] for word in query.words if word in query.small_words - query.date_words}
+    small = {query.stems[word] for word in query.words if word in query.small_words}
     small |= {query.phrase_key(phrase) for phrase in query.phrases if query.small_words.issuperset(phrase)}
     if not (query.is_sentence or query.small_words):
         unheld = weights.idf(max(pool.rows, 1), 0)
@@ -824,17 +829,23 @@ ALIKE = 0.1
 
 
 class Shares:
-    """Shares of a question's words that texts cover, weighted by idf."""
+    """Shares of a question's words that texts cover, weighted by idf, without the function words of one about a day.
+
+    What is of a day that the question names covers the words for it.
+    """
 
     def __init__(self, query: Query, readers: Iterable[IndexReader]) -> None:
-        self._terms = Terms(query)
+        self._query, self._terms = query, Terms(query)
         rows, held = 0, dict.fromkeys(self._terms.stems, 0)
         for reader in readers:
             rows += reader.chunk_count()
             for term, count in reader.frequencies(held).items():
                 held[term] += count
-        self._idfs = {term: weights.idf(max(rows, 1), min(count, rows)) for term, count in held.items()}
+        small = {query.stems[word] for word in query.words if word in query.small_words}
+        counted = {term: count for term, count in held.items() if term not in small}
+        self._idfs = {term: weights.idf(max(rows, 1), min(count, rows)) for term, count in counted.items()}
         self._total = sum(self._idfs.values())
+        self._date_terms = _date_terms(query)
         self._known: dict[str, dict[str, int]] = {}
 
     def read(self, texts: Iterable[str]) -> None:
@@ -846,19 +857,15 @@ class Shares:
         self.read((text,))
         return self._known[text]
 
-    def of(self, text: str) -> float:
-        """Return the share of a text, 0 to 1; 0 if the question has no words to count."""
-        if not self._total:
-            return 0.0
-        return sum(self._idfs.get(term, 0.0) for term in self._count(text)) / self._total
-
     def words(self, text: str) -> frozenset[str]:
         """Return the question's words that a text contains."""
         return frozenset(self._count(text))
 
     def sort_key(self, item: Hit | Answer) -> SortKey:
-        """Return the key by which passages and lines are sorted."""
-        return SortKey(self.of(item.text), item.day)
+        """Return the key by which passages and lines are sorted; no share if the question has no words to count."""
+        met = candidates.day_fit(self._query, item.day) >= DAY_MET
+        terms = self._date_terms.union(self._count(item.text)) if met else self._count(item.text)
+        return SortKey(sum(self._idfs.get(term, 0.0) for term in terms) / (self._total or 1.0), item.day)
 
 
 class SortKey(NamedTuple):

@@ -184,7 +184,16 @@ def test_dates_named_in_the_text():
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-10-03", "3 October 2026", "3.10.2026", "2026年10月3日", "２０２６年１０月３日", "2026년 10월 3일"]
+    "text",
+    [
+        "2026-10-03",
+        "3 October 2026",
+        "3.10.2026",
+        "le 3 octobre 2026",
+        "2026年10月3日",
+        "２０２６年１０月３日",
+        "2026년 10월 3일",
+    ],
 )
 def test_nothing_but_a_day(text):
     assert read(text).is_day
