@@ -1041,7 +1041,9 @@ def _weak(value: str, separator: str, _: bool) -> bool:
     if separator == "equals" and _is_key_in_groups(value):
         return True
     hexed = re.fullmatch(r"[0-9a-fA-F-]+", value)
-    return separator == "equals" and not hexed and all(_classes(value)[:3]) and _random(value, 24)
+    named = re.fullmatch(r"(?:[a-z]+\d?_)+([0-9a-z]{24,})", value)  # the name of a service and hexadecimal digits
+    mixed = not hexed and all(_classes(value)[:3]) and _random(value, 24)
+    return separator == "equals" and (mixed or bool(named and _random(named[1], 24)))
 
 
 _ACCEPT = {"strong": _strong, "medium": _medium, "weak": _weak}

@@ -529,6 +529,14 @@ _B = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
+_SHORT_PREFIXES = "fc-|m0-|e2b_|dtn_|crsr_|llx-|rpa_|flp_|nbp_|mzp_|xau_|phx_|QN_|jina_"
+"""Beginnings of keys without another separator: a name in a text may begin so, too."""
+_LONG_PREFIXES = (
+    "apify_api_|bb_live_|ctx7sk-|esecret_|sk_car_|hcaik_|hcamk_|xaat-|xapt-|pylf_v1_|mlsn.|sktsec_|pdl_live_|pdl_sdbx_|"
+    "polar_oat_|sk-helicone-|dbtu_|dbtc_|AVNS_|mdb_sa_sk_|CCDB1_|signkey-|os_v2_app_|tr_prod_|tr_dev_|tr_pat_|sgamp_user_|"
+    "cal_live_|n8n_api_|snyk_uat.|snyk_sat."
+)
+
 PREFIXED: tuple[tuple[str, str, str], ...] = (
     # kind, hints (`|` between), pattern. The pattern is only compiled if the text holds a hint; a match begins with the
     # hint, unless the hints begin with a star.
@@ -548,7 +556,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
         r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{32,76}(?:JQQJ99|A(?:zSe|zCa|zFu|PIM|CDb)|\+A(?:St|Ba|MC|CRA))[A-Za-z0-9+/]{4,32}",
     ),
     ("azure devops token", "*AZDO", r"(?<![A-Za-z0-9])[A-Za-z0-9]{52,76}AZDO[A-Za-z0-9]{4}(?![A-Za-z0-9])"),
-    ("azure signature", "*sig=", r"[?&;]sig=([A-Za-z0-9%+/]{40,}={0,2})"),
+    ("azure signature", "*sig=", r"[?&;]sig=([A-Za-z0-9%+/_-]{40,}={0,2})"),
     ("signed url", "*-Signature=", r"X-(?:Amz|Goog)-Signature=([0-9a-fA-F]{32,})"),
     ("signed url", "X-Amz-Security-Token=", r"X-Amz-Security-Token=([A-Za-z0-9%+/=_-]{40,})"),
     ("github token", "ghp_|gho_|ghu_|ghs_|ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}"),
@@ -572,15 +580,24 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("discord token", "mfa.", _B + r"mfa\.[A-Za-z0-9_-]{80,}"),
     ("teams webhook", "outlook.office.com", r"outlook\.office\.com/webhook/([A-Za-z0-9@/_-]{60,})"),
     ("teams webhook", "webhook.office.com", r"webhook\.office\.com/webhookb2/([A-Za-z0-9@/_-]{60,})"),
+    ("zapier webhook", "hooks.zapier.com", r"hooks\.zapier\.com/hooks/[a-z]{5,10}/(\d{4,}/[A-Za-z0-9]{5,})"),
+    ("make webhook", "*.make.com/", r"hook\.[a-z0-9]{3,5}\.make\.com/([a-z0-9]{30,})"),
+    ("ifttt key", "maker.ifttt.com", r"maker\.ifttt\.com/\S{0,100}?(?:use|key)/([A-Za-z0-9_-]{20,})"),
     ("telegram bot token", "*:A", r"(?<![A-Za-z0-9])\d{7,12}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])"),
-    ("stripe key", "*k_live_|k_test_|k_prod_", r"(?<![A-Za-z0-9])[sr]k_(?:live|test|prod)_[A-Za-z0-9_]{10,}"),
+    (
+        "stripe key",
+        "*k_live_|k_test_|k_prod_|k_org_",
+        r"(?<![A-Za-z0-9])[sr]k_(?:org_)?(?:live|test|prod)_[A-Za-z0-9_]{10,}",
+    ),
     ("webhook secret", "whsec_", r"whsec_[A-Za-z0-9+/=_-]{24,}"),
     ("anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,}"),
     ("openrouter key", "sk-or-", r"sk-or-v1-[A-Za-z0-9_-]{20,}"),
     ("openai key", "sk-", _B + r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}"),
-    ("api key", "sk-", _B + r"sk-(?:[a-z0-9]{2,8}-)?[A-Za-z0-9]{20,}[A-Za-z0-9_-]*"),
-    ("huggingface token", "hf_", _B + r"hf_[A-Za-z0-9]{30,}"),
-    ("huggingface token", "api_org_", r"api_org_[A-Za-z0-9]{30,}"),
+    ("api key", "sk-", _B + r"sk-(?:[a-z0-9]{2,8}-)?(?:[A-Za-z0-9]{20,}|" + _ID + r")[A-Za-z0-9_-]*"),
+    ("api key", _SHORT_PREFIXES, _B + rf"(?:{_SHORT_PREFIXES})[A-Za-z0-9]{{32,}}"),
+    ("api key", _LONG_PREFIXES, _B + rf"(?:{_LONG_PREFIXES})(?=[a-z_.-]{{0,40}}[A-Z0-9])[A-Za-z0-9_.-]{{19,}}"),
+    ("google api key", "AQ.", r"(?<![A-Za-z0-9.])AQ\.[A-Za-z0-9_-]{40,}"),
+    ("huggingface token", "hf_|api_org_", _B + r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
     ("groq key", "gsk_", _B + r"gsk_[A-Za-z0-9]{40,}"),
     ("perplexity key", "pplx-", r"pplx-[A-Za-z0-9]{40,}"),
     ("replicate token", "r8_", _B + r"r8_[A-Za-z0-9]{36,}"),
@@ -616,8 +633,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("mailchimp key", "*-us", r"(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])"),
     ("brevo key", "xkeysib-|xsmtpsib-", r"x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
     ("resend key", "re_", _B + r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),
-    ("facebook token", "EAA", r"(?<![A-Za-z0-9])EAA[A-Za-z0-9]{90,}"),
-    ("facebook token", "EAACEdEose0cBA", r"EAACEdEose0cBA[A-Za-z0-9]{10,}"),
+    ("facebook token", "EAA", r"(?<![A-Za-z0-9])EAA(?:CEdEose0cBA[A-Za-z0-9]{10,}|[A-Za-z0-9]{90,})"),
     ("firebase key", "AAAA", r"(?<![A-Za-z0-9])AAAA[A-Za-z0-9_-]{7}:[A-Za-z0-9_-]{100,}"),
     ("amazon mws token", "amzn.mws.", r"amzn\.mws\.[0-9a-f-]{36}"),
     ("aws appsync key", "da2-", _B + r"da2-[a-z0-9]{26}(?![A-Za-z0-9])"),
@@ -637,6 +653,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("flutterwave key", "FLWSECK", r"FLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}(?:-X)?"),
     ("notion token", "ntn_", _B + r"ntn_[A-Za-z0-9]{40,}"),
     ("notion token", "secret_", _B + r"secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])"),
+    ("modal key", "ak-|as-", _B + r"a[ks]-(?=[a-z]{0,20}[A-Z0-9])[A-Za-z0-9]{22}(?![A-Za-z0-9-])"),
     ("airtable token", "pat", r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     ("linear key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
     ("figma token", "fig", _B + r"fig[dou]r?_[A-Za-z0-9_-]{36,}"),
@@ -647,7 +664,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("new relic key", "NR", r"(?<![A-Za-z0-9])NR(?:AK|II|IQ|RA|AA|JS|SP)-[A-Za-z0-9_-]{19,}"),
     ("sentry token", "sntry", r"sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
     ("grafana token", "glsa_|glc_", _B + r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/]{32,}={0,3})"),
-    ("databricks token", "dapi", _B + r"dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])"),
+    ("databricks token", "dapi|dose|dkea", _B + r"d(?:api|ose|kea)[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])"),
     ("dynatrace token", "dt0", r"dt0[a-z]\d\d\.[A-Z0-9]{8,24}\.[A-Z0-9]{64}"),
     ("vault token", "hvs.|hvb.|hvr.", _B + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     ("terraform token", "*.atlasv1.", r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}"),

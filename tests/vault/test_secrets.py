@@ -20,6 +20,7 @@ SECRETS = {
     "password: correct-horse-battery-staple": "correct-horse-battery-staple",
     "DB_PASSWORD=s3cr3t!x": "s3cr3t!x",
     'api_key = "abcd1234efgh5678"': "abcd1234efgh5678",
+    "Newthing key: nt_9f86d081884c7d659a2feaa0c55ad015": "nt_9f86d081884c7d659a2feaa0c55ad015",
     "Authorization: Bearer abcdef1234567890": "abcdef1234567890",
     "Authorization: Basic dXNlcjpwYXNzd29yZA==": "dXNlcjpwYXNzd29yZA==",
     "curl -u anna:geheim123 https://example.org": "geheim123",
@@ -237,6 +238,7 @@ NONE = (
     "Passwort-Datei: C:\\Users\\Anna2\\Tresor, password site: www.example2.org",
     "pin header row: 4821, PIN pad row A: 1234 boxes, pass @Anna2026 on",
     "credentials: BSc, MSc; logins: Anna and Ben, 12 in all",
+    "fc-bayern-muenchen-2024-25-saison, as-built-drawings-2026, tr_dev_some_long_identifier_name, doses of 40",
 )
 
 
@@ -248,6 +250,26 @@ def test_a_credential_is_masked_and_the_rest_stays(text: str, value: str) -> Non
     assert mask(masked) == masked
     (found,) = find(text)
     assert masked == f"{text[: found.start]}(masked {found.kind}){text[found.end :]}"
+
+
+def test_keys_that_are_known_by_their_beginning_are_masked_without_a_word_for_a_key() -> None:
+    dice = Random("beginnings")
+    random = {
+        "sk-lf-{}": "4f9d1c2a-77b0-4e21-9a3c-0d5e8f6b7a10",
+        "AQ.{}": "".join(dice.choices(ALNUM, k=50)),
+        "ak-{}": "".join(dice.choices(ALNUM, k=22)),
+        "dose{}": f"{dice.getrandbits(128):032x}",
+        "sk_org_live_{}": "".join(dice.choices(ALNUM, k=60)),
+        "https://hooks.zapier.com/hooks/catch/{}/": "1234567/abc1de2",
+        "https://hook.eu1.make.com/{}": "".join(dice.choices("abcdefghij0123456789", k=32)),
+        "https://maker.ifttt.com/trigger/tea/with/key/{}": "".join(dice.choices(ALNUM, k=22)),
+        "https://prod-1.example/invoke?sv=1.0&sig={}": "Ab3-_" + "".join(dice.choices(ALNUM, k=38)),
+    }
+    for prefix in (table._SHORT_PREFIXES + "|" + table._LONG_PREFIXES).split("|"):
+        random[prefix + "{}"] = "".join(dice.choices(ALNUM, k=40))
+    for shape, value in random.items():
+        masked = mask(f"- since May I use {shape.format(value)} there")
+        assert value[-12:] not in masked and masked.endswith(") there" if shape.endswith("{}") else "there"), shape
 
 
 @pytest.mark.parametrize("text", NONE)
