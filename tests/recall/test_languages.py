@@ -157,6 +157,13 @@ def test_what_no_note_holds_is_not_found(vault, text):
         ("dónde está la llave", "Spanish"),
         ("dov'è la chiave e quando", "Italian"),
         ("waar is de sleutel", "Dutch"),
+        ("¿A qué hora se abre?", "Spanish"),
+        ("cuando termina el contrato de la luz", "Spanish"),
+        ("Cosa si mangia a Napoli?", "Italian"),
+        ("Quem arranjou a máquina de lavar?", "Portuguese"),
+        ("A avó já não come pão", "Portuguese"),
+        ("Kdo řekl Petrovi o klíči?", "Czech"),
+        ("Garajın anahtarı nerede?", "Turkish"),
         ("gdzie jest klucz", "Polish"),
         ("kde je klíč", "Czech"),
         ("где запасной ключ", "Cyrillic script"),
@@ -187,12 +194,25 @@ def test_the_language_of_a_question(text, language):
         "de novo assembly of sequence data",
         "who is the man in la la land",
         "a priori",
+        "Dvořák, Łódź and São Paulo",
+        "jalapeño recipe",
         "🚀",
         "C++",
     ],
 )
 def test_english_is_not_taken_for_anything_else(text):
     assert foreign_language(text) == ""
+
+
+@pytest.mark.parametrize("text", ["Como se dilui a heparina?", "que vino a la cena", "Gdje je ključ od garaže?"])
+def test_of_words_that_several_languages_have_none_is_said(text):
+    assert foreign_language(text) == ""
+
+
+def test_every_word_of_a_long_text_is_weighed():
+    spanish = "Se paga el alquiler a primeros de mes. No se admite a Ana en la piscina, a menos que venga su tutor."
+    assert foreign_language(spanish) == "Spanish"
+    assert foreign_language(f"He asked what was on the sign in the window, so I read it to him: {spanish[:38]}") == ""
 
 
 @pytest.mark.parametrize(
