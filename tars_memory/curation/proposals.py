@@ -238,6 +238,10 @@ class Related(NamedTuple):
         linked = "only linked to a line above" if self.linked else ""
         return ", ".join(filter(None, (self.date or "undated", place, linked)))
 
+    def __str__(self) -> str:
+        """Its words with its day."""
+        return self.text + (f" ({self.date})" if self.date else "")
+
 
 def day_of(entry: Entry, dated: Callable[[Entry], str]) -> str:
     """Return the day of an entry, ``YYYY-MM-DD``: that of its link, else what ``dated`` returns; empty for none."""

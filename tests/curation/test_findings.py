@@ -57,6 +57,8 @@ def kinds(*args: object, **more: object) -> list[tuple[str, int]]:
         ("## Notes\n- likes tea\n- likes tea\n", [("duplicate", 3)]),
         ("## Notes\n- likes tea\n- b c\n- likes tea\n* likes tea\n", [("duplicate", 4), ("duplicate", 5)]),
         ("- likes tea\n- Likes tea!\n", [("near-duplicate", 2)]),
+        ("- the café is in the old mill\n- the cafe is in the old mill\n", [("near-duplicate", 2)]),
+        ("- Фёдор живёт в Риге\n- Федор живет в Риге\n", [("near-duplicate", 2)]),
         ("## Notes\n- likes tea\n- likes teas and cakes\n", []),
         ("## Anna\n- likes tea\n## Ben\n- likes tea\n", []),
         ("- Anna\n  - likes tea\n- Ben\n  - likes tea\n", []),

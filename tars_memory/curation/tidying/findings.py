@@ -29,7 +29,7 @@ from tars_memory.disk import sha256
 from tars_memory.errors import counted, shortened
 from tars_memory.language import statements
 from tars_memory.language.dates import dated
-from tars_memory.language.words import phrase_pattern
+from tars_memory.language.words import fold, phrase_pattern
 from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import entries, facts as truth, lines
@@ -574,12 +574,12 @@ def duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def near_duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find bullets that say the same: in other words or in another order, or exactly under another heading."""
+    """Find bullets that say the same: in other words, order or spelling (``Café``, ``cafe``), or under another heading."""
     entries = _short(note)
     parsed = [statements.read(entry.text) for entry in entries]
     gone: set[Entry] = set()
     general = {"", world.layout.notes_section.casefold()}
-    for first, second in _pairs([statement.content for statement in parsed]):
+    for first, second in _pairs([tuple(map(fold, statement.content)) for statement in parsed]):
         old, new = entries[first], entries[second]
         equal, together = old.text == new.text, note.place(old.line) == note.place(new.line)
         if (equal and together) or old in gone or new in gone:
@@ -589,10 +589,11 @@ def near_duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
             continue
         if not equal and len(set(parsed[first].content)) < TELLING:
             continue
-        if statements.compare(parsed[first], parsed[second]) in ("same", "near"):
+        reworded = statements.compare(parsed[first], parsed[second]) in ("same", "near")
+        if reworded or fold(old.text) == fold(new.text):
             worse, better = sorted((old, new), key=lambda entry: _rank(entry, world), reverse=True)
             gone.add(worse)
-            how = "" if equal else " in other words"
+            how = "" if equal else " in other words" if reworded else " in another spelling"
             sentence = f"line {better.line} says the same{how}: keep one"
             op = "" if _why_kept(worse, world) else "remove"
             key, conflicts = f"{worse.raw.strip()}\0{better.text}", (world.related(better),)

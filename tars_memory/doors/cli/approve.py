@@ -417,9 +417,9 @@ def walk_rules(call: Call, ctx: Caller, found: Sequence[UnapprovedRule]) -> int:
         choices = "[a]pprove [A]ll that are left"
         if rule.vault:
             choices = f"[a]dd to {ctx.layout.procedural} [A]ll of {line(rule.vault)}"
-        answer: str | None = "?"
-        while answer not in ("a", "A", "l", "q", "", None):
-            answer = _ask(call, f"{choices} [l]ater [q]uit: ")
+        prompt = f"{choices} [l]ater [q]uit: "
+        while (answer := _ask(call, prompt)) not in ("a", "A", "l", "q", "", None):
+            _print(call, Text("that is not an answer: type one of the letters in brackets", style="dim"))
         if answer in ("a", "A"):
             rest = [other for other in found[number - 1 :] if other.vault == rule.vault]
             chosen = rest if answer == "A" else [rule]

@@ -175,7 +175,7 @@ def edit(
     words, *tags = map(call.ask_about_secrets, (call.words(text, "TEXT"), *(tag or ())))
     memory = call.memory()
     target = _named(call, memory, target)
-    was = memory.show(target).text if call.interactive else ""
+    was = "" if call.out.json else memory.show(target).text
     receipt = memory.edit(target, words, tags=tags, bare=bare)
     code = call.report(receipt, repeated="it says so already; nothing was written")
     if was and receipt.written:
