@@ -299,7 +299,10 @@ def dated(text: str, today: date) -> list[tuple[NamedDate, list[str]]]:
 
 
 def parse_day(value: str, today: date) -> NamedDate | None:
-    """Return the days that a value of ``since:`` or ``until:`` means; None if it is not a date (:data:`ACCEPTED`)."""
+    """Return the days that a value of ``since:`` or ``until:`` means; None if it is not a date (:data:`ACCEPTED`).
+
+    Of days without a year these are the latest that have begun.
+    """
     value = _ascii_digits(value).strip().replace("_", " ")
     if value[:-1].isdecimal() and value[-1:].lower() in _DURATIONS and len(value) <= 6:
         day = _ago(int(value[:-1]), _DURATIONS[value[-1].lower()], today)
@@ -309,7 +312,7 @@ def parse_day(value: str, today: date) -> NamedDate | None:
         found = scan.run()
         if len(found) == 1 and all(map(scan.is_beside, (*scan.words[: found[0][1]], *scan.words[found[0][2] :]))):
             named = found[0][0]
-            return _latest(named, today) if named.yearless else named
+            return _latest(named, today)._replace(yearless=True) if named.yearless else named
     return None
 
 

@@ -517,6 +517,7 @@ class Hit:
         block_id: Obsidian's id of the block, without the caret, or None.
         obsidian_url: a link that opens the note at the passage.
         partial: whether the text is a piece of an oversized line.
+        whole_line: the line that a piece is of, as its note has it now; '' until it is compared.
         speaker: of a line of a conversation; else ''.
         answer: the beginning of the reply to a line of a conversation, which was not searched; else ''.
         statement: the block id of the candidate that its best line is or was extracted from; else ''.
@@ -530,7 +531,7 @@ class Hit:
     rank = best = more = 0
     score = 0.0
     tier = "note"
-    obsidian_url = day = speaker = statement = vault = answer = ""
+    obsidian_url = day = speaker = statement = vault = answer = whole_line = ""
     date: str | None = None
     block_id: str | None = None
     headings: tuple[str, ...] = ()
@@ -694,6 +695,8 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
                 if masked and own and not hit.partial:
                     hit.text = "\n".join(lines_of(hit.path, False)[hit.start_line - 1 : hit.end_line])
                 hit.best_line = hit.line_at(hit.best)
+                if hit.partial:
+                    hit.whole_line = lines_of(hit.path, masked)[hit.best_line[0] - 1]
                 yield hit
                 break
 

@@ -249,6 +249,15 @@ def test_an_edit_of_a_hit_whose_line_moves_between_two_looks_at_the_note_changes
     assert note.read_text() == "- by hand\n- tea\n- a raft\n"
 
 
+def test_a_hit_in_a_line_that_was_cut_is_edited_only_if_all_of_the_line_is_as_it_was(desk: Desk) -> None:
+    note, text = desk.root / "Memory.md", f"- {'rafts and boats. ' * 400}a kayak\n"
+    note.write_text(text)
+    desk.call("search", "kayak", "--mode", "lexical")
+    assert desk.call("edit", "1", "short", "--dry-run")[0] == 0
+    note.write_text(text.replace("rafts", "sails", 1))
+    assert desk.call("edit", "1", "short")[0] == 6
+
+
 def test_a_search_that_finds_nothing_leaves_no_hit_of_the_one_before_to_be_edited_or_opened(desk: Desk) -> None:
     note = desk.root / "Memory.md"
     note.write_text("- tea\n- a raft\n")
@@ -624,4 +633,4 @@ def test_a_damaged_list_of_hits_is_no_list(
     assert desk.call("search", "fact")[0] == 0
     (hits,) = (desk.home / "state/vaults").glob("*/last-search")
     hits.write_text("Memory.md\0²\0\0005", "utf-8")
-    assert [desk.call(command, "1")[0] for command in ("open", "show", "why")] == [1, 2, 2]
+    assert [desk.call(command, "1")[0] for command in ("open", "show", "why")] == [1, 1, 1]

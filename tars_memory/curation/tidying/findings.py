@@ -574,7 +574,7 @@ def duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
 
 
 def near_duplicates(note: TidyNote, world: World) -> Iterator[Finding]:
-    """Find bullets that say the same: in other words, order or spelling (``Café``, ``cafe``), or under another heading."""
+    """Find bullets that say the same: in other words, order or accents, or exactly under another heading."""
     entries = _short(note)
     parsed = [statements.read(entry.text) for entry in entries]
     gone: set[Entry] = set()

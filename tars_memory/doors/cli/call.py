@@ -14,7 +14,6 @@ import re
 import shlex
 import signal
 import sys
-from contextlib import suppress
 from datetime import date, datetime
 from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
@@ -41,7 +40,7 @@ from tars_memory.doors.cli.output import (
     shown_today,
     within,
 )
-from tars_memory.errors import NotFoundError, TarsError, TransientNotice, UsageError
+from tars_memory.errors import TarsError, TransientNotice, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -245,20 +244,20 @@ class Call:
     def target(self, text: str, *, hits: bool = True) -> str:
         """Return what names an entry (a REF, words, or ``path:line``), the path of a place relative to the vault.
 
-        With ``hits`` a number is a hit of the last search, if that has so many. The path may be as it was printed, or
+        With ``hits`` a number is a hit of the last search. The path may be as it was printed, or
         relative to the current folder. Relative to the vault it is valid from any folder, and so in the spool.
 
         Raises:
             ConflictError: the line of the hit has changed since.
+            NotFoundError, UsageError: there is no such hit.
         """
         place = re.search(LINE_NUMBER, text)
         note = self.note(text) if place else text
         target = f"{note}{place[0]}" if place and note != text else text
         if hits and may_be_hit(text):
-            with suppress(NotFoundError, UsageError):
-                terminal = self.out.stdout.isatty()
-                path, number, _ = hit_of(self.workspace, int(text), terminal=terminal, unchanged=True)
-                target = f"{path}:{number}"
+            terminal = self.out.stdout.isatty()
+            path, number, _ = hit_of(self.workspace, int(text), terminal=terminal, unchanged=True)
+            target = f"{path}:{number}"
         if self.typed is not None:
             self.typed.arguments["target"] = target
         return target
@@ -591,6 +590,8 @@ class Call:
         span = dates.parse_day(text, self.today())
         if span is None:
             raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
+        if span.yearless and span.start.year != self.today().year and self.opened:
+            self.workspace.notices.append(f"{text!r} is taken as {span.start}: write the year if you mean another one")
         return span.end if last else span.start
 
     def answering(self, prompt: Prompt, job: str, model: str, reply: str | None) -> LanguageModel | None:

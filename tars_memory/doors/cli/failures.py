@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import signal
 import sys
 import traceback
@@ -56,8 +57,10 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         text = str(getattr(error, "message", "")) if options else error.format_message()
         message = text.rstrip(".").replace("a valid int range", "a whole number")
         help_hint = f"{errors.did_you_mean(similar)} {command} --help" if similar else f"{command} --help shows how"
-        hint = _joined(help_hint, kept)
-        return _say(call, message[:1].lower() + message[1:], hint, USAGE)
+        if extra := re.fullmatch(r"Got unexpected extra argument.*? \((.*)\)", message, re.DOTALL):
+            message = f"too many words: {extra[1]}"
+            help_hint = _joined(_for_extra(extra[1], error.ctx), help_hint)  # type: ignore[attr-defined]
+        return _say(call, message[:1].lower() + message[1:], _joined(help_hint, kept), USAGE)
     more: dict[str, Any] = {"spooled": error.spooled} if kept and getattr(error, "spooled", None) else {}  # type: ignore[attr-defined]
     if isinstance(error, errors.TarsError):
         hint = _joined(call.out.as_called(error.hint), *_mistyped(error, call))
@@ -82,6 +85,14 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         return _say(call, "the current folder was removed", _joined("go to another folder", kept), USAGE, more)
     message, hint = _bug(error, call)
     return _say(call, message, _joined(hint, kept), BUG, more)
+
+
+def _for_extra(words: str, ctx: typer.Context) -> str:
+    """Return what to do with words for which a command has no place; empty if nothing is known."""
+    if any(param.param_type_name == "argument" for param in ctx.command.params):
+        return "put quotes around words that belong together"
+    option = next((param.opts[0] for param in ctx.command.params if getattr(param, "metavar", "") == "NOTE"), "")
+    return f"if it is a note: {ctx.command_path} {option} {words}" if option else ""
 
 
 def say_interrupted(call: Call) -> None:

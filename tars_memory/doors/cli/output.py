@@ -619,12 +619,13 @@ SHOWN = "told"
 
 
 def keep_hits(state: Path, hits: Iterable[Any], *, terminal: bool) -> None:
-    """Remember where the hits are, and what their lines say by a checksum; for a piece of a long line without one.
+    """Remember where the hits are, and what their lines say by a checksum.
 
     A state folder that can't be written is not a reason to fail a search.
     """
-    rows = ((hit, "" if hit.partial else _checksum(hit.best_line[1])) for hit in hits)
-    texts = (f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}\0{checksum}" for hit, checksum in rows)
+    rows = ((hit, hit.whole_line if hit.partial else hit.best_line[1]) for hit in hits)
+    checked = ((hit, text and _checksum(text)) for hit, text in rows)
+    texts = (f"{hit.path}\0{hit.best_line[0]}\0{hit.obsidian_url or ''}\0{checksum}" for hit, checksum in checked)
     _write(state / NAMES[terminal], "\0".join(texts))
 
 
@@ -685,7 +686,7 @@ def hit_of(
         if not 1 <= number <= hits:
             raise errors.UsageError(
                 f"the last search has {counted(hits, 'hit')}: there is no hit {number}",
-                "search again, or open another one",
+                "search again, or name it in another way",
             )
         path, at, url, checksum = values[4 * number - 4 : 4 * number]
         if not workspace.may_show(path):
