@@ -43,6 +43,8 @@ _PREPOSITIONS = {"week": "week_of", "weekend": "on", "month": "in", "year": "in"
 
 _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 """A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``."""
+_IN_MONTH = "in|im|en|em|ad?|ab|from|starting|since|seit|dal?|d[e']|desde|depuis|dès|vanaf|sinds"
+"""Words before a month that is named alone, in all languages."""
 _NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 
 
@@ -73,9 +75,14 @@ def names_relative(text: str, code: str = "en") -> bool:
     return code in LANGUAGES and _words(code).relative.search(text.replace("’", "'")) is not None
 
 
-def says_how_often(word: str) -> bool:
-    """Whether a word of any language only says that something is always so, or again and again (``voortaan``)."""
-    return any(_words(code).always.fullmatch(word) for code in LANGUAGES)
+def tells_time(word: str) -> bool:
+    """Whether a word of any language only says how often (``voortaan``), or is a unit of time, a day, a month or a
+    number.
+    """
+    tables = map(_words, LANGUAGES)
+    return any(t.always.fullmatch(word) or word in (*t.units, *t.weekdays, *t.numbers) for t in tables) or (
+        word in _spelt_months()
+    )
 
 
 def names_day(text: str, code: str) -> bool:
@@ -114,9 +121,10 @@ class _Words:
 
     @cached_property
     def month_day(self) -> re.Pattern[str]:
-        """Matches a day of a month, or a month of a year: ``3rd of May``, ``May 3``, ``May 2027``."""
+        """Matches a day of a month, a month of a year, or the next one: ``3rd of May``, ``May 2027``, ``in May``."""
         months = self.table["months"]
         return re.compile(
+            rf"(?<![\w-])(?:{_IN_MONTH})(?: |(?<='))(?:{months})\b|"
             rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b"
             rf"|\b(?:{months})\.?(?: de| di)? (?:\d{{1,2}}|(?:19|20)\d\d)\b",
             re.IGNORECASE,

@@ -1252,9 +1252,18 @@ def test_topics_and_decisions() -> None:
     assert "Lisbon" in found.topics
 
 
-def test_a_word_that_says_how_often_is_no_topic() -> None:
-    found = read("Ik train voortaan met Sanne op dinsdag.", "Goed.", "Voortaan zwem ik ook met Sanne.")
-    assert found.topics == ("Sanne",)
+@pytest.mark.parametrize(
+    ("one", "two", "topics"),
+    [
+        ("Ik train voortaan met Sanne op dinsdag.", "Voortaan zwem ik ook met Sanne.", ("Sanne",)),
+        ("Wie heißt der Fluss in Ulm?", "Und wie heißt der See bei Ulm jeden Tag?", ("Ulm",)),
+        ("I run a server at home.", "Is the fan of that server loud?", ("server",)),
+        ("On en prend trois par jour.", "Il habite à Metz en décembre, trois nuits.", ()),
+        ("Il habite où en décembre ?", "Il habite avec Paul.", ()),
+    ],
+)
+def test_topics_are_names_and_nouns(one: str, two: str, topics: tuple[str, ...]) -> None:
+    assert read(one, "Good.", two).topics == topics
 
 
 @pytest.mark.parametrize(
@@ -1325,7 +1334,8 @@ def test_a_day_is_named_by_number_or_month() -> None:
     assert names_day("am 12. November", "de")
     assert names_day("le 3 mai", "fr")
     assert names_day("on 2026-11-21", "en")
-    assert not names_day("in May we may go", "en")
+    assert names_day("in May we go", "en")
+    assert not names_day("we may go, or march", "en")
 
 
 @pytest.mark.timed

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.language import statements
-from tars_memory.language.dates import names_day, names_relative, says_how_often, with_absolute_dates
+from tars_memory.language.dates import names_day, names_relative, tells_time, with_absolute_dates
 from tars_memory.language.statements import Sentence, sentences
 from tars_memory.language.words import (
     LANGUAGES,
@@ -76,6 +76,12 @@ MOST_TOPICS = 5
 
 _NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
 _LONG = re.compile(r"[^\W\d_]{5,}")
+_NOUN = re.compile(
+    r"(?<!\w)(?:(?:the|an?|my|our|el|las?|los|les?|mon|ma|mes|mi[oa]|os?|meu|minha|de|het|mijn|onze?|un[aeo]?|uma?|een)\s+"
+    r"|[dl]['’])([^\W\d_]{5,})",
+    re.IGNORECASE,
+)
+"""A word behind an article or "my", unless these are pronouns, too; a German noun has a capital letter."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is not part of it."""
@@ -767,20 +773,22 @@ def _plain(sentence: Sentence) -> str:
 
 
 def topics_of(turns: Sequence[Sequence[Sentence]]) -> tuple[str, ...]:
-    """Return the names and words that the person used in more than one turn, most used first."""
+    """Return the names and nouns that the person used in more than one turn, most used first."""
     counted: Counter[str] = Counter()
+    nouns: set[str] = set()  # as an article or a capital letter shows once
     shown: dict[str, str] = {}
     for turn in turns:
         found: dict[str, str] = {}
         for sentence in turn:
             names = _NAME.findall(sentence.text, 1)
             found |= {word.casefold(): word for word in [*_LONG.findall(sentence.text), *names]}
+            nouns |= {word.casefold() for word in [*_NOUN.findall(sentence.text), *names]}
         for word in found.keys() & common_words():
             del found[word]
         counted.update(found.keys())
         for key, word in found.items():
             shown.setdefault(key, word)
-    often = [key for key, count in counted.most_common() if count >= 2 and not says_how_often(key)]
+    often = [key for key, count in counted.most_common() if count >= 2 and key in nouns and not tells_time(key)]
     parts = {word for name in often if " " in name for word in name.split()}
     return tuple(shown[key] for key in [key for key in often if key not in parts][:MOST_TOPICS])
 
