@@ -278,14 +278,24 @@ class Workspace:
         return store
 
     def _check_vault(self) -> None:
-        """Refuse to write into a folder that is not a vault.
+        """Refuse to write into a folder that is not a vault, or no longer the one that this process opened.
 
         Raises:
-            VaultError: the folder is not a vault, or looks unmounted or emptied.
+            VaultError: the folder is not a vault, or another one, or looks unmounted or emptied.
         """
-        if self.vault.id is not None or self.vault.looks_like_vault():
-            return
-        if self.settings.places.had_vault(self.root):
+        known, places, vault_id = self.vault.id, self.settings.places, read_id(self.root)
+        if vault_id is not None or self.vault.looks_like_vault():
+            if known in (None, vault_id) or not self.root.is_dir():
+                return
+            # The person may have removed .tars, or a sync have brought another id.
+            if (
+                places.lost_id(self.root)
+                if vault_id is None
+                else places.vault_state(self.root, vault_id, create=False) == self.state
+            ):
+                return
+            raise errors.VaultError(f"another folder is at {self.root} now", "start this program again to use it")
+        if places.had_vault(self.root):
             raise errors.VaultError(
                 f"the vault {self.root} looks unmounted or emptied: nothing is in it",
                 "is it mounted? tars-memory init makes a new one",

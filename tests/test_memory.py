@@ -31,6 +31,46 @@ def test_without_a_state_folder_the_message_repeats_the_text(tmp_path: Path, wri
         write(memory)
 
 
+@pytest.mark.parametrize("other", ["nothing", "a note", "a vault"])
+def test_a_memory_that_stays_open_writes_nothing_into_what_took_the_place_of_its_vault(
+    tmp_path: Path, other: str
+) -> None:
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    root, unmounted = tmp_path / "vault", tmp_path / "unmounted"
+    Memory.init(root, env=env)
+    memory = Memory(root, env=env)
+    memory.log("tea")
+    root.rename(unmounted)
+    with pytest.raises(UnwritableError):  # nothing is there: the text waits in the spool
+        memory.log("cake")
+    root.mkdir()
+    if other == "a note":
+        (root / "Tea.md").write_text("- tea\n", "utf-8")
+    elif other == "a vault":
+        (root / ".tars").mkdir()
+        (root / ".tars/vault-id").write_text("0f" * 16 + "\n", "utf-8")
+    before = sorted(root.rglob("*"))
+    with pytest.raises(VaultError, match=r"unmounted or emptied|another folder"):
+        memory.log("lost")
+    assert sorted(root.rglob("*")) == before
+    root.rename(tmp_path / "other")
+    unmounted.rename(root)
+    memory.log("coffee")
+    day = next(path for path in root.glob("*.md") if path.name[:2] == "20").read_text("utf-8")
+    assert "tea" in day and "cake" in day and "coffee" in day and "lost" not in day
+
+
+def test_a_memory_that_stays_open_goes_on_after_its_vault_lost_its_id_or_got_another_by_sync(tmp_path: Path) -> None:
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    Memory.init(tmp_path / "vault", env=env)
+    memory = Memory(tmp_path / "vault", env=env)
+    name = tmp_path / "vault/.tars/vault-id"
+    name.write_text("0f" * 16 + "\n", "utf-8")
+    assert memory.log("tea").written
+    name.unlink()
+    assert memory.log("cake").written
+
+
 def test_an_unset_variable_is_no_vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
