@@ -35,7 +35,7 @@ from tars_memory.recall.weights import RELATIVES, Terms, worded
 from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
@@ -527,23 +527,26 @@ def _is_of_person(name: str) -> bool:
     return 1 < len(parts) <= WORDS_OF_A_NAME and all(part[0].isupper() for part in parts)
 
 
-def least_nearness(pool: Pool, holds: Container[int]) -> float:
+def least_nearness(query: Query, pool: Pool, holds: Collection[int]) -> float:
     """Return how near a chunk has to be for its lines to be hits, unless it is among those that hold words of the
     query.
 
     In a small vault that is what noise reaches, which is also measured there if one chunk stands out: to a model that
-    doesn't know the language of the notes all of them are near.
+    doesn't know the language of the notes all of them are near. If it doesn't know that of the question either, and
+    words answer, a chunk without any has to be near enough to be an answer by itself.
     """
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     others = (chunk for chunk in pool.chunks if chunk.row.id not in holds)
     if pool.rows >= FULL_VAULT or not any(nearness(chunk) >= floor for chunk in others):
         return floor
     best = max(pool.chunks, key=nearness)
+    if query.language and holds and pool.scale is weights.DEFAULT:
+        return max(floor, pool.usual(best.row.id) + pool.scale.above_usual * _smallness(pool))
     above_usual = pool.usual(best.row.id) + HIT_ABOVE_USUAL
     return max(floor, above_usual) if nearness(best) >= above_usual else floor
 
 
-def holding(pool: Pool) -> Container[int]:
+def holding(pool: Pool) -> Collection[int]:
     """Return the ids of the chunks whose lines may be hits for the words of the query that they contain: in a small
     vault not those that contain little of it, compared to the best, if there are enough chunks to tell.
     """
@@ -700,7 +703,7 @@ def scored(
     if query.exact and mode != "semantic":
         return _lines_with_phrases(pool, (*terms.phrase_keys, *map(fold_signs, asked.written))), pool.blank
     holds = holding(pool)
-    least = least_nearness(pool, holds)
+    least = least_nearness(query, pool, holds)
     shown = (chunk for chunk in pool.chunks if shows(chunk, pool, holds, least))
     return [line for chunk in shown for line in _telling_lines(chunk)], pool.blank
 

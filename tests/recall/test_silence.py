@@ -66,7 +66,7 @@ def test_a_small_vault_is_silent_about_what_it_does_not_hold(tmp_path: Path, mod
     assert mean("nonsense") >= 0.98, silent
     assert mean("elsewhere") >= (0.9 if model == "multilingual" else 0.7), silent
     assert mean("answered") <= (0.0 if model == "multilingual" else 0.04), silent
-    assert sum(listed) / len(listed) <= 6, listed  # of twelve notes
+    assert sum(listed) / len(listed) <= (6 if model == "multilingual" else 2.5), listed  # of twelve notes
 
 
 LINES = {
