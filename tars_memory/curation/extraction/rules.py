@@ -442,7 +442,9 @@ class _UserTurn:
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
-        self.opening = None if after_text else next(filter(self._opens, self.sentences[:1]), None)
+        self.opening = (
+            None if after_text else next((each for each in self.sentences[:1] if self._rules(each, opens=True)), None)
+        )
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not talk, whatever it asks for
         # "under 100 words" of an opening is not a text's shape
         begin = self.opening.start + len(self.opening.text) if self.opening else 0
@@ -458,10 +460,6 @@ class _UserTurn:
         acts = {each: act for each in self.sentences if (act := self._act(each))}
         self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
         self.plays = casts or len(acts) > len(self.supposes)
-
-    def _opens(self, sentence: Sentence) -> bool:
-        """Whether a sentence says how to answer, and no more."""
-        return self._rules(sentence, opens=True)
 
     def _lasts(self, found: re.Match[str]) -> bool:
         """Whether the shape of a text is asked for by a rule, which is for no text at hand."""
@@ -903,16 +901,5 @@ def _any_phrase(code: str) -> re.Pattern[str]:
 @cache
 def _months(code: str) -> re.Pattern[str]:
     """Return a pattern with one group for each month."""
-    months = _split(_names(code)["months"])
+    months = _names(code)["months"].split("|")
     return re.compile(r"(?<!\w)(?:" + "|".join(f"({month})" for month in months) + r")(?!\w)", re.IGNORECASE)
-
-
-def _split(alternatives: str) -> list[str]:
-    """Return the twelve months of ``jan(?:uary)?|feb…``; March may have two spellings."""
-    parts: list[str] = []
-    for part in alternatives.split("|"):
-        if part == "mrt":
-            parts[-1] += "|" + part
-        else:
-            parts.append(part)
-    return parts
