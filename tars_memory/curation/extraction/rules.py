@@ -442,9 +442,8 @@ class _UserTurn:
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
         self.sentences = sentences(turn.text)
-        self.opening = (
-            None if after_text else next((each for each in self.sentences[:1] if self._rules(each, opens=True)), None)
-        )
+        first_one = None if after_text else next(iter(self.sentences), None)
+        self.opening = first_one if first_one and self._rules(first_one, opens=True) else None
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not talk, whatever it asks for
         # "under 100 words" of an opening is not a text's shape
         begin = self.opening.start + len(self.opening.text) if self.opening else 0
