@@ -263,6 +263,13 @@ def test_keys_that_are_known_by_their_beginning_are_masked_without_a_word_for_a_
         "https://hooks.zapier.com/hooks/catch/{}/": "1234567/abc1de2",
         "https://hook.eu1.make.com/{}": "".join(dice.choices("abcdefghij0123456789", k=32)),
         "https://maker.ifttt.com/trigger/tea/with/key/{}": "".join(dice.choices(ALNUM, k=22)),
+        "docker login -u anna -p {} ghcr.io": "hunter2zebra",
+        "echo '{}' | sudo -S apt update": "hunter2zebra",
+        "https://d1.cloudfront.net/x?Expires=1&Signature={}": "Ab3~_" + "".join(dice.choices(ALNUM, k=80)),
+        "https://calendar.google.com/calendar/ical/a%40b.de/private-{}/basic.ics": f"{dice.getrandbits(128):032x}",
+        "otpauth-migration://offline?data={}": "".join(dice.choices(ALNUM, k=60)),
+        "nsec1{}": "".join(dice.choices("qpzry9x8gf2tvdw0s3jn54khce6mua7l", k=58)),
+        "syt_{}": "YW5uYQ_" + "".join(dice.choices(string.ascii_letters, k=20)) + "_0aB1cD",
         "https://prod-1.example/invoke?sv=1.0&sig={}": "Ab3-_" + "".join(dice.choices(ALNUM, k=38)),
     }
     for prefix in (table._SHORT_PREFIXES + "|" + table._LONG_PREFIXES).split("|"):
