@@ -12,10 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, Unpack
 
-from tars_memory import capture, curation, disk, index, jobs, recall, vault
+from tars_memory import capture, curation, disk, index, jobs, recall, vault, workspace
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.settings import PermissionOptions, here
-from tars_memory.workspace import Workspace
 
 if TYPE_CHECKING:
     import builtins
@@ -56,12 +55,12 @@ class Memory:
 
     def __init__(
         self,
-        vault: str | os.PathLike[str] | Workspace | None = None,
+        vault: str | os.PathLike[str] | workspace.Workspace | None = None,
         *,
         embedder: index.passages.Embedder | None = None,
         **opening: Unpack[Opening],
     ) -> None:
-        self.workspace = vault if isinstance(vault, Workspace) else Workspace(vault, **opening)
+        self.workspace = vault if isinstance(vault, workspace.Workspace) else workspace.Workspace(vault, **opening)
         self.workspace.others = {"forget": _forget}
         if embedder is not None:
             self.workspace.embedder = embedder
@@ -110,7 +109,7 @@ class Memory:
         root, dry_run = Path(path).expanduser(), opening.get("dry_run", False)
         if dry_run and not os.path.lexists(root):
             return vault.template.planned_init(root)
-        opened = Workspace(vault.template.make_root(root), **opening)
+        opened = workspace.Workspace(vault.template.make_root(root), **opening)
         store = opened.store(writes=not dry_run, anew=True)
         report = vault.template.fill_vault(opened.vault, store, opened.now().date(), ask)
         if not dry_run and opened.settings.places.has_used(opened.root):

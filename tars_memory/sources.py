@@ -20,14 +20,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory import capture, index
-from tars_memory.disk import Places, blake2b, sha256
-from tars_memory.errors import TarsError, counted
+from tars_memory import capture, disk, errors, index
 from tars_memory.index.database import PART, STAMP, Progress
 from tars_memory.index.talks import Log, OwnTurn, Talk, TalkIndex
 from tars_memory.settings import PROJECT_FILE, LayoutOptions, Settings, chosen_project, find_project
-from tars_memory.vault.secrets import mask, veil
-from tars_memory.vault.template import recognised
+from tars_memory.vault import secrets, template
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
@@ -103,7 +100,7 @@ class Talks:
         self,
         sources: Sequence[str],
         folder: Path,
-        places: Places,
+        places: disk.Places,
         root: Path,
         projects: Path,
         withheld: Callable[..., bool],
@@ -183,7 +180,7 @@ class Talks:
             read += len(batch)
         stale = len(changed) - read
         if stale:
-            logs = counted(stale, "log of conversations is", "logs of conversations are")
+            logs = errors.counted(stale, "log of conversations is", "logs of conversations are")
             notices.append(f"{logs} not searched yet: tars-memory reindex reads them")
         return TalkReport(read, stale, notices)
 
@@ -193,7 +190,7 @@ class Talks:
         notices = [f"{path} is not searched: {why}" for path, why in doubtful[:MOST_DOUBTFUL]]
         more = len(doubtful) - len(notices)
         if more:
-            logs = counted(more, "other log is", "other logs are")
+            logs = errors.counted(more, "other log is", "other logs are")
             notices.append(f"{logs} not searched either: it is unclear who speaks")
         return notices
 
@@ -375,7 +372,7 @@ class Talks:
             time = turn.time.isoformat() if turn.time else day
             if kept and not self.withheld(turn.text, time, transcript.source, transcript.id):
                 key = f"{turn.time.isoformat()}\n{turn.text}" if turn.time else digests[turn.number - 1]
-                identity = blake2b(key.encode("utf-8", "replace"), digest_size=16).digest()
+                identity = disk.blake2b(key.encode("utf-8", "replace"), digest_size=16).digest()
                 speaker = turn.speaker if turn.speaker != turn.role else "user"
                 answer = answers.get(turn.number, "")
                 if answer and self.withheld(answer, time, transcript.source, transcript.id):
@@ -420,7 +417,7 @@ def _state(status: os.stat_result) -> list[int]:
 
 def _hash_of_ends(data: bytes, end: int) -> bytes:
     """Return a hash of the first and the last bytes of the part of a log before ``end``."""
-    return blake2b(data[: min(NEAR, end)] + b"\0" + data[max(0, end - NEAR) : end], digest_size=16).digest()
+    return disk.blake2b(data[: min(NEAR, end)] + b"\0" + data[max(0, end - NEAR) : end], digest_size=16).digest()
 
 
 def _id(transcript: capture.turns.Transcript, number: int) -> str:
@@ -436,7 +433,7 @@ def _day(time: datetime | None) -> str:
 def _masked(texts: Sequence[str]) -> list[list[str]]:
     """Return the lines of each text with credentials masked, across turns: a label and its value may be in two."""
     counts = [text.count("\n") + 1 for text in texts]
-    lines = iter(veil("\n".join(texts)).replace("\r", " ").split("\n"))
+    lines = iter(secrets.veil("\n".join(texts)).replace("\r", " ").split("\n"))
     return [[next(lines, "") for _ in range(count)] for count in counts]
 
 
@@ -449,7 +446,7 @@ def _answers(turns: Iterable[capture.turns.Turn]) -> dict[int, str]:
             question = turn.number
         elif turn.role == "assistant" and question:
             text = " ".join(turn.text[: 4 * ANSWER].split())
-            answers[question] = mask(text)[:ANSWER]
+            answers[question] = secrets.mask(text)[:ANSWER]
             question = 0
     return answers
 
@@ -508,7 +505,7 @@ class SharedVault:
         if report.unmounted:
             return [f"{self.name} looks unmounted or emptied; it is searched as it was last read"]
         if report.stale:
-            return [f"{self.name} is behind by {counted(report.stale, 'note')}: tars-memory reindex"]
+            return [f"{self.name} is behind by {errors.counted(report.stale, 'note')}: tars-memory reindex"]
         return []
 
 
@@ -548,8 +545,8 @@ def shared_vaults(
             continue
         if any(root == other.vault.root for other in found):  # named twice, or by a link
             continue
-        vault = Vault.open(root, LayoutOptions(like=recognised(root)), settings.limits)
-        folder = state / sha256(os.fsencode(root)).hexdigest()[:16]
+        vault = Vault.open(root, LayoutOptions(like=template.recognised(root)), settings.limits)
+        folder = state / disk.sha256(os.fsencode(root)).hexdigest()[:16]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -565,7 +562,7 @@ def refreshed(vaults: list[SharedVault], patience: float | None, notices: list[s
     for vault in vaults:
         try:
             notices += vault.refresh(patience)
-        except (TarsError, OSError) as error:
+        except (errors.TarsError, OSError) as error:
             notices.append(f"{vault.name} is not searched: {getattr(error, 'message', None) or error}")
             continue
         yield vault

@@ -13,8 +13,7 @@ from pathlib import Path
 from struct import pack
 
 from tars_memory.curation.models.llm import Completion, Prompt, Spent, tokens as tokens_of
-from tars_memory.index.models import QueryVector
-from tars_memory.index.passages import Embedded
+from tars_memory.index import models, passages
 from tars_memory.language.words import STOP_WORDS, WORD, fold, tokens
 
 
@@ -32,17 +31,17 @@ class HashEmbedder:
         self.fingerprint = fingerprint
         self.texts: list[str] = []
 
-    def embed_passages(self, texts: Iterable[str]) -> Iterator[Embedded]:
+    def embed_passages(self, texts: Iterable[str]) -> Iterator[passages.Embedded]:
         """Yield the vectors of each text and of the words of its lines after the first, in order."""
         for text in texts:
             self.texts.append(text)
             lines = [hashed_words(line)[:255] for line in text.split("\n")[1:]]
             bits = b"".join(word for line in lines for word in line)
-            yield Embedded(hashed(text), bytes(map(len, lines)), bits)
+            yield passages.Embedded(hashed(text), bytes(map(len, lines)), bits)
 
-    def embed_query(self, text: str) -> QueryVector:
+    def embed_query(self, text: str) -> models.QueryVector:
         """Return the vectors of a query: those of a passage of the same words."""
-        return QueryVector(hashed(text), tuple(hashed_words(text)))
+        return models.QueryVector(hashed(text), tuple(hashed_words(text)))
 
 
 def hashed_words(text: str) -> list[bytes]:

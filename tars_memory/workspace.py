@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tars_memory.capture.remember import Caller, Receipt
+    from tars_memory.index import models, passages, postgres
     from tars_memory.index.database import Progress
     from tars_memory.index.indexer import Index
     from tars_memory.index.intake import RefreshReport
-    from tars_memory.index.models import Manifest
-    from tars_memory.index.passages import Embedder
-    from tars_memory.index.postgres import TeamIndex
     from tars_memory.index.reader import IndexReader
     from tars_memory.sources import SharedVault, Talks
     from tars_memory.vault.model import Actor
@@ -143,15 +141,15 @@ class Workspace:
         self.item: str | None = None
         self.others: Mapping[str, Callable[[Caller, Mapping[str, Any]], Receipt]] = {}
         self._now = now
-        self.embedder: Embedder | None = None
-        self.opened_embedder: Embedder | None = None
+        self.embedder: passages.Embedder | None = None
+        self.opened_embedder: passages.Embedder | None = None
         self.patience: float | None = None
         self.rest = 0.0
         self.progress: Progress | None = None
         self.may_finish_in_background = False
         self.reading = 0
         self._opened: Index | None = None
-        self._team: TeamIndex | None = None
+        self._team: postgres.TeamIndex | None = None
         self._talks: Talks | None = None
         self._shared: tuple[list[SharedVault], list[str]] | None = None
         self._withheld: Withheld | None = None
@@ -324,7 +322,7 @@ class Workspace:
         cache, cut = self.settings.places.cache, self.settings.index.cut
         return index.indexer.Index(notes, state, cache, self.limits, self.open_embedder, cut)
 
-    def team(self) -> TeamIndex | None:
+    def team(self) -> postgres.TeamIndex | None:
         """Return the team's index, which search and context ask instead of this machine's; None if none is set.
 
         Raises:
@@ -713,7 +711,7 @@ class Workspace:
         return True
 
     @property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> models.Manifest:
         """The manifest of the model that is set.
 
         Raises:
@@ -739,7 +737,7 @@ class Workspace:
         """Return whether the model that is set opens at once; also True for one that can't be prepared here."""
         return index.models.is_prepared(self.settings.embedding.model, self.settings.places.cache)
 
-    def open_embedder(self) -> Embedder:
+    def open_embedder(self) -> passages.Embedder:
         """Return the embedder that was given, else open the model that is set.
 
         Raises:

@@ -10,8 +10,7 @@ from tars_memory.capture.remember import Caller, Receipt, end_notices
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, PartialError, UsageError, counted
 from tars_memory.language.words import fold
 from tars_memory.vault.change import Change
-from tars_memory.vault.markdown import entries as grammar
-from tars_memory.vault.markdown.document import plain_heading
+from tars_memory.vault.markdown import document, entries as grammar
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import visible
 from tars_memory.vault.writing.history import find_transactions, hide_former, of_scope
@@ -19,8 +18,7 @@ from tars_memory.vault.writing.history import find_transactions, hide_former, of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tars_memory.vault.writing.history import JournalEntry
-    from tars_memory.vault.writing.store import Written
+    from tars_memory.vault.writing import history, store
 
 ASKED = "asked for this"
 """What the actor did, in the reason for a proposal to change a rule."""
@@ -86,7 +84,7 @@ def entries(ctx: Caller, tier: str | None = None, section: str | None = None) ->
     """
     if tier is not None and tier not in list(Tier):
         raise UsageError(f"no tier {tier!r}", f"use one of {', '.join(Tier)}")
-    wanted = plain_heading(section).casefold() if section is not None else None
+    wanted = document.plain_heading(section).casefold() if section is not None else None
     return [
         entry
         for path in _paths(ctx, tier)
@@ -269,7 +267,7 @@ def _read(ctx: Caller, path: str, word: str = "") -> Iterator[Entry]:
             yield from note.entries
 
 
-def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[Written]:
+def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) -> list[store.Written]:
     """Undo the last transactions of the scope, or those named.
 
     The spool is not placed first, so that the last transaction stays the last one.
@@ -297,7 +295,7 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
     return _undone(ctx, chosen)
 
 
-def _undone(ctx: Caller, chosen: Sequence[tuple[str, list[JournalEntry]]]) -> list[Written]:
+def _undone(ctx: Caller, chosen: Sequence[tuple[str, list[history.JournalEntry]]]) -> list[store.Written]:
     """Undo transactions; what is told of them is masked as in the notes before and after, and so is what is refused."""
     entries = [entry for _, group in chosen for entry in reversed(group)]
     hide_former(entries, ctx.vault)

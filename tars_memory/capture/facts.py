@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory import capture
 from tars_memory.errors import AmbiguousError, NotFoundError, PartialError, UsageError, counted
 from tars_memory.vault.change import Change
-from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown import document, entries, facts
 from tars_memory.vault.secrets import mask
 
 if TYPE_CHECKING:
@@ -212,7 +211,7 @@ def _placed(written: Written, subject: str, words: str, near: int) -> tuple[int,
     about = facts.folded(subject)
     same = [
         (fact.line, fact.ref)
-        for entry, fact in facts.read(written.path, Document(written.text))
+        for entry, fact in facts.read(written.path, document.Document(written.text))
         if entry.text == words and facts.folded(fact.subject) == about
     ]
     if not same:
@@ -238,7 +237,7 @@ def _second_value(written: Written, subject: str, predicate: str, value: str, da
     Only the person knows whether the predicate has one value at a time. There is no notice about a third value.
     """
     about = facts.Claim(subject, predicate, value).about
-    found = facts.read(written.path, Document(written.text))
+    found = facts.read(written.path, document.Document(written.text))
     holding = [fact for _, fact in found if fact.about == about and fact.holds(day)]
     others = [fact for fact in holding if not facts.same_object(fact.object, value)]
     if len(holding) != 2 or len(others) != 1:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import vault
 from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageError, counted
-from tars_memory.vault import playbooks, suspicion, template
+from tars_memory.vault import model, playbooks, suspicion, template
 from tars_memory.vault.change import Change, apply
 from tars_memory.vault.layout import OBSIDIAN_APP, Layout
 from tars_memory.vault.markdown import document, edits, entries
-from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt
             if body:
                 body = b"\n" * (create[-1:] not in (b"", b"\n")) + body + b"\n" * (body[-1:] != b"\n")
             # The text is an insertion into the template's text, so that undo still finds it when the note has changed.
-            below = [Splice(len(create), len(create), body)]
+            below = [model.Splice(len(create), len(create), body)]
             written = session.write(
                 path, lambda data: below if body and (data or b"") == create else (), create=create, restore=True
             )

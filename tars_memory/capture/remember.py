@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import vault
 from tars_memory.errors import NotFoundError, TarsError, UnwritableError, UsageError, counted
 from tars_memory.vault.change import Change
-from tars_memory.vault.markdown import entries
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown import document, entries
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import MARK, check_text, count_invisible, suspicious
 
@@ -183,7 +182,7 @@ def today(ctx: Caller) -> Today:
         data = ctx.vault.read(path)
     except NotFoundError:
         return Today(path, day, False, "", [])
-    bullets = entries.read(path, Document(data), timed=True)
+    bullets = entries.read(path, document.Document(data), timed=True)
     return Today(path, day, True, data.decode("utf-8", "replace"), bullets)
 
 

@@ -21,11 +21,9 @@ from tars_memory.curation.commit import refused
 from tars_memory.curation.proposals import EndedFact, Mark, PlainLine, Proposal, ProposedFact, Related, question_about
 from tars_memory.errors import NotFoundError, TarsError, counted
 from tars_memory.vault import change, inbox, markdown, sessions
-from tars_memory.vault.layout import is_in_project
 from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -81,7 +79,7 @@ class WaitingLine(NamedTuple):
         """
         whole = self.entry.path[:-3]
         name = whole.rpartition("/")[2]
-        is_alone = not is_in_project(whole) and (self.kind != "fact" or name == self.day.isoformat())
+        is_alone = not vault.layout.is_in_project(whole) and (self.kind != "fact" or name == self.day.isoformat())
         return f"{name if is_alone else whole}#^{self.entry.block_id}"
 
 
@@ -132,7 +130,7 @@ def read(vault: Vault, rejected: Iterable[str], *, expired: bool = False) -> Wai
 def _lines_of_codes(data: bytes) -> set[int]:
     """Return the numbers of the lines of a note that hold a credential which a line alone doesn't show to be one."""
     shown = vault.secrets.veiled(data)
-    lines = zip(note_lines(data), note_lines(shown), strict=True) if shown is not data else ()
+    lines = zip(vault.vault.note_lines(data), vault.vault.note_lines(shown), strict=True) if shown is not data else ()
     return {number for number, (was, now) in enumerate(lines, 1) if was != now and vault.secrets.mask(was) == was}
 
 

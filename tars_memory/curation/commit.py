@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tars_memory.curation.proposals import KINDS, Decision, Mark, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
-from tars_memory.vault import inbox, playbooks, vault
+from tars_memory.vault import inbox, model, playbooks, vault
 from tars_memory.vault.change import Change, locate, reference_to
 from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, unbulleted
-from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -469,7 +468,7 @@ def refused(layout: Layout, proposal: Proposal) -> str:
             if fits and proposal.text.strip()
             else f"it would make {proposal.target}, which is not a place for a playbook"
         )
-    ours = tier is not Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
+    ours = tier is not model.Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
 
 
@@ -510,5 +509,5 @@ def is_candidate(ctx: Caller, mark: Mark) -> bool:
         mark: of a proposal.
     """
     layout = ctx.layout
-    ours = layout.tier_of(mark.path) is Tier.DAILY or mark.path in (layout.corrections, layout.rewards)
+    ours = layout.tier_of(mark.path) is model.Tier.DAILY or mark.path in (layout.corrections, layout.rewards)
     return ours and ".." not in mark.path and re.fullmatch(r"[A-Za-z0-9-]{0,100}", mark.block_id) is not None

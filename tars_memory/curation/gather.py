@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
-    from tars_memory.capture.remember import Caller
     from tars_memory.curation.candidates import WaitingLine
     from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.markdown.lines import Steps
@@ -95,7 +94,7 @@ class Gathered(NamedTuple):
 
 
 def gather(
-    ctx: Caller,
+    ctx: capture.remember.Caller,
     *,
     expired: bool = False,
     related_for: int | None = None,
@@ -258,7 +257,7 @@ def _refused_before(proposal: Proposal, refused: SimilarTexts, texts: Sequence[s
     return next((texts[n] for n in refused.about(text) if statements.restates(texts[n], text)), "")
 
 
-def offered(ctx: Caller) -> frozenset[tuple[str, str]]:
+def offered(ctx: capture.remember.Caller) -> frozenset[tuple[str, str]]:
     """Return path and lower-case block id of every candidate that is offered now. Their notes are not archived.
 
     A candidate may be offered by itself, because a similar one was said later, because it was extracted only lately,
@@ -303,7 +302,7 @@ def _tier_lines(note: Note, *, with_facts: bool) -> Iterator[_TierLine]:
 class _TierNotes:
     """The lines of the tier notes, to compare candidates with."""
 
-    def __init__(self, ctx: Caller, notices: list[str]) -> None:
+    def __init__(self, ctx: capture.remember.Caller, notices: list[str]) -> None:
         layout = ctx.layout
         self.memory, self.procedural = layout.memory, layout.procedural
         self._ctx = ctx

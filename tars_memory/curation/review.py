@@ -25,8 +25,7 @@ from tars_memory.curation.proposals import Decision, DrawnFact, Proposal
 from tars_memory.curation.ticks import accepted, resolved
 from tars_memory.errors import AmbiguousError, BusyError, ConflictError, NotFoundError, TarsError, UsageError, counted
 from tars_memory.vault import playbooks, sessions
-from tars_memory.vault.markdown import edits, entries as grammar
-from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.markdown import document, edits, entries as grammar
 from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
@@ -336,7 +335,7 @@ def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRu
     found: list[UnapprovedRule] = []
     for path in dict.fromkeys(other.layout.procedural_of(scope) for scope in ("", ctx.layout.scope)):
         try:
-            shared = recall.loaded.Loaded(path, Document(other.read(path)), whole_items=True)
+            shared = recall.loaded.Loaded(path, document.Document(other.read(path)), whole_items=True)
         except NotFoundError:
             continue
         except TarsError as error:
@@ -400,7 +399,7 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
 
 def _of_note(ctx: Caller, path: str, data: bytes) -> Iterator[UnapprovedRule]:
     """Yield the bullets of a note of rules that nobody typed or approved on this machine."""
-    note = recall.loaded.Loaded(path, Document(data), whole_items=True)
+    note = recall.loaded.Loaded(path, document.Document(data), whole_items=True)
     approved = history.typed_lines(ctx.store.journal, path)
     entries = {entry.line: entry for entry in grammar.read(path, note.document)}
     for unit in recall.loaded.by_approval(note, approved)[1]:

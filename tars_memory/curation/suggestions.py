@@ -18,10 +18,9 @@ from tars_memory.curation.proposals import TIDY, Proposal, Related, change_of_li
 from tars_memory.curation.tidying.tidy import quiet_ids
 from tars_memory.errors import ConflictError, NotFoundError, UsageError, counted
 from tars_memory.language import statements
-from tars_memory.vault import change, inbox, secrets
+from tars_memory.vault import change, inbox, secrets, suspicion
 from tars_memory.vault.markdown import entries as grammar, facts
 from tars_memory.vault.note import Note
-from tars_memory.vault.suspicion import MARK
 from tars_memory.vault.writing.history import written_lines
 
 if TYPE_CHECKING:
@@ -423,7 +422,7 @@ def _new_line(ctx: Caller, asked: Material, op: dialogues.ModelOp, words: str, w
         UsageError: the line exists already, or contains a credential.
     """
     layout = ctx.layout
-    if MARK in words or secrets.find(words):
+    if suspicion.MARK in words or secrets.find(words):
         raise UsageError("the note holds a credential", "")
     if any(statements.relation(line.text, words) == "same" for line in asked.lines):
         raise UsageError("a line says exactly this already", "")

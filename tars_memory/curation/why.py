@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.capture import amend
 from tars_memory.errors import AmbiguousError, TarsError
-from tars_memory.vault import sessions
-from tars_memory.vault.inbox import INBOX
-from tars_memory.vault.links import links_of
+from tars_memory.vault import inbox, links, sessions
 from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.note import Note
@@ -193,7 +191,7 @@ class _Tracer:
         for write in history.entries(self.ctx.store.journal):
             if write.txn < approval.txn:
                 return
-            if write.txn != approval.txn or write.op != "remove" or not write.file.startswith(f"{INBOX}/"):
+            if write.txn != approval.txn or write.op != "remove" or not write.file.startswith(f"{inbox.INBOX}/"):
                 continue
             try:
                 stored = json.loads(journal.base_of(write.record).decode("utf-8", "surrogateescape"))
@@ -221,7 +219,7 @@ class _Tracer:
     def _follow(self, provenance: str) -> Entry | str:
         """Return the entry that a provenance link leads to, or a sentence why there is none."""
         name, _, block = provenance.partition("#^")
-        path = links_of(self.ctx.vault).resolve(name)
+        path = links.links_of(self.ctx.vault).resolve(name)
         if path is None:
             return f"the note {name} that it came from is gone"
         if not self.layout.is_ours(path):

@@ -27,10 +27,9 @@ from mcp_types import jsonrpc
 from mcp_types.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 from pydantic import ValidationError
 
-from tars_memory import __version__
+from tars_memory import __version__, errors
 from tars_memory.doors.cli.output import PROGRAM
 from tars_memory.doors.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tools, explained
-from tars_memory.errors import TarsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -74,7 +73,7 @@ def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
         client = ctx.session.client_params
         try:
             answer = tools.call(params.name, params.arguments or {}, client.client_info.name if client else "")
-        except TarsError as error:
+        except errors.TarsError as error:
             return _result(explained(error), is_error=True)
         except Exception as error:
             failed(error)

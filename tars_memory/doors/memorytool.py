@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted, reason
 from tars_memory.memory import Memory
+from tars_memory.vault import secrets, suspicion
 from tars_memory.vault.folder import TEMP_SUFFIX, digest
 from tars_memory.vault.model import Splice
-from tars_memory.vault.secrets import veiled
-from tars_memory.vault.suspicion import check_text, visible
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -370,7 +369,7 @@ class MemoryTool:
         """Return the text without credentials and invisible characters, and notices about that, a line each."""
         caller = self.memory.workspace.capture(writes=False)
         caller.notices, caller.interactive = [], False
-        kept = "\r".join(map(visible, caller.masked(text).split("\r")))
+        kept = "\r".join(map(suspicion.visible, caller.masked(text).split("\r")))
         return kept, "".join(f"\nNote: {notice}" for notice in caller.notices)
 
 
@@ -402,7 +401,7 @@ def _text(arguments: Mapping[str, Any], name: str, default: str | None = None) -
     text = arguments.get(name, default)
     if not isinstance(text, str):
         raise MemoryToolError(f"Error: `{name}` is missing or not a text")
-    check_text(text, f"`{name}`")
+    suspicion.check_text(text, f"`{name}`")
     return text
 
 
@@ -444,4 +443,4 @@ def _bytes(text: str) -> bytes:
 
 def _shown(data: bytes) -> str:
     """Return a file's text with credentials masked, line by line, since an agent's reading goes to a model."""
-    return veiled(data).decode("utf-8", "replace")
+    return secrets.veiled(data).decode("utf-8", "replace")

@@ -30,9 +30,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from tars_memory import vault
-from tars_memory.disk import blake2b
-from tars_memory.errors import UsageError
+from tars_memory import disk, errors, vault
 from tars_memory.index.database import ALWAYS, BETWEEN, day_number, iso
 from tars_memory.index.fulltext import clean
 from tars_memory.settings import CUT, Cut
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.markdown.lines import Outline, Span, Window
     from tars_memory.vault.model import Line
 
@@ -361,7 +358,7 @@ def _chunk(
         if unit.kind not in ("fence", "code", "html", "math", "properties"):
             with_hash += (line for line in text[unit.start - first : unit.end - first + 1] if "#" in line)
     chunk.tags = tuple(sorted({*note.tags, *chain.from_iterable(map(markdown.lines.tags_in, with_hash))} - {""}))
-    chunk.hash = blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
+    chunk.hash = disk.blake2b(embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
 
 
@@ -493,7 +490,7 @@ def parse_condition(text: str) -> tuple[str, str, str]:
     """
     match = _CONDITION.fullmatch(text.strip())
     if match is None or not match["key"].strip() or (match["sign"] and not match["value"].strip()):
-        raise UsageError(
+        raise errors.UsageError(
             f"--where {text!r} is not a condition", "write it like status=done, priority>=2, due<2026-12-01"
         )
     return _folded(match["key"]), match["sign"] or "", _folded(match["value"] or "")
@@ -550,7 +547,7 @@ def readable(text: str) -> str:
 
 def facts(
     connection: sqlite3.Connection, scope: str = "", *, on: date | None = None, subject: str | None = None
-) -> list[Fact]:
+) -> list[markdown.facts.Fact]:
     """Return the facts outside projects and of the project ``scope``, if given, in the order of their notes and lines.
 
     Args:

@@ -13,8 +13,7 @@ from functools import cached_property
 from struct import error, pack
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory.disk import blake2b
-from tars_memory.errors import counted
+from tars_memory import disk, errors
 from tars_memory.index import database
 from tars_memory.language.words import WORD, fold
 
@@ -142,7 +141,7 @@ class Sweep:
 
     def __init__(self, folders: Iterable[tuple[str, list[str], list[int]]], skipped: dict[str, int]) -> None:
         self.skipped = skipped
-        digest = blake2b(digest_size=20)
+        digest = disk.blake2b(digest_size=20)
         self._packed: list[tuple[str, list[str], bytes]] = []
         for prefix, names, numbers in folders:
             packed = _packed(numbers)
@@ -207,12 +206,12 @@ def brake(stored: int, found: int, difference: Diff, *, other_device: bool = Fal
     if not stored or not missing:
         return None
     if not found:
-        return f"looks empty: all of it is gone ({counted(stored, 'note')})"
+        return f"looks empty: all of it is gone ({errors.counted(stored, 'note')})"
     share = missing / stored
     if other_device and share > BRAKE_SHARE:
-        return f"is on another device than before, and {missing} of {counted(stored, 'note')} are gone"
+        return f"is on another device than before, and {missing} of {errors.counted(stored, 'note')} are gone"
     if share > BRAKE_SHARE and missing > BRAKE_COUNT and not difference.added:
-        return f"looks unmounted or emptied: {missing} of {counted(stored, 'note')} gone, and none is new"
+        return f"looks unmounted or emptied: {missing} of {errors.counted(stored, 'note')} gone, and none is new"
     return None
 
 

@@ -24,10 +24,8 @@ from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
 
-from tars_memory import disk
-from tars_memory.errors import ModelUnavailableError, installing
+from tars_memory import disk, errors, settings
 from tars_memory.index.database import CHUNKER
-from tars_memory.settings import NO_MODEL
 
 EMBEDDED = "embedded"
 MULTILINGUAL = "multilingual"
@@ -152,7 +150,7 @@ def seconds(model: str, passages: int) -> int | None:
 def install_hint(model: str = EMBEDDED, *, again: bool = False) -> str:
     """Return the hint how to install a model with pip; the extra has the model's name."""
     where = " (for Linux with glibc, and macOS)" if model == MULTILINGUAL else ""
-    command = installing(model, "--force-reinstall " if again else "")
+    command = errors.installing(model, "--force-reinstall " if again else "")
     return f"install it{' again' if again else ''} with: {command}{where}"
 
 
@@ -169,8 +167,8 @@ def manifest_of(model: str, cache: Path) -> Manifest:
     Raises:
         ModelUnavailableError: not a model, or pip doesn't install it and it was never fetched with ``models use``.
     """
-    if model == NO_MODEL:
-        raise ModelUnavailableError(
+    if model == settings.NO_MODEL:
+        raise errors.ModelUnavailableError(
             "no embedding model is set", f"tars-memory models use {EMBEDDED} sets the built-in one"
         )
     known = packaged(model)
@@ -180,7 +178,7 @@ def manifest_of(model: str, cache: Path) -> Manifest:
         manifest = read_manifest(folder)
         if manifest is not None and manifest.name == model:
             return manifest
-    raise ModelUnavailableError(
+    raise errors.ModelUnavailableError(
         f"the embedding model {model} is not on this machine",
         f"fetch it once with: tars-memory models use {model}",
     )

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from tars_memory.errors import SettingsError, TarsError, TeamIndexError, installing
-from tars_memory.index.database import CACHE_FILE, VERSION, Progress
-from tars_memory.index.postgres_reader import PostgresReader
+from tars_memory.index import database, postgres_reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +34,7 @@ Answer = TypeVar("Answer")
 
 LAYOUT = 1
 """Version of the tables in :mod:`tars_memory.index.postgres_writer`; raise it when they or their content change."""
-FORMAT = f"{VERSION}.{LAYOUT}"
+FORMAT = f"{database.VERSION}.{LAYOUT}"
 """Version of the rows; rows of another version are never read."""
 MIN_SERVER = 150_000
 """Oldest supported server version, PostgreSQL 15, as the server numbers itself: it can count matches of regular
@@ -154,7 +153,7 @@ class TeamIndex:
             self._connection.close()
         self._connection = None
 
-    def read(self, question: Callable[[PostgresReader], Answer]) -> Answer:
+    def read(self, question: Callable[[postgres_reader.PostgresReader], Answer]) -> Answer:
         """Call ``question`` with a reader, in one transaction that sees the index as it was published last.
 
         Raises:
@@ -169,7 +168,7 @@ class TeamIndex:
                 try:
                     with self._timed(connection), connection.transaction():
                         self._enter(connection)
-                        return question(PostgresReader(connection))
+                        return question(postgres_reader.PostgresReader(connection))
                 except (errors.UndefinedTable, errors.InvalidSchemaName, errors.InternalError_):
                     if not left:  # usually, the index was replaced between two statements and the old one dropped
                         raise
@@ -248,7 +247,7 @@ class TeamIndex:
         enter(connection, schema)
 
     def publish(
-        self, source: Path, cache: Path, progress: Progress | None, *, takes_over: bool, wait: float
+        self, source: Path, cache: Path, progress: database.Progress | None, *, takes_over: bool, wait: float
     ) -> Published | None:
         """Publish an index file: see :func:`tars_memory.index.postgres_writer.publish`.
 
@@ -268,7 +267,7 @@ class TeamIndex:
         from tars_memory.index.postgres_writer import publish
 
         return publish(
-            self.address, self._key(), source, cache / CACHE_FILE, progress, takes_over=takes_over, wait=wait
+            self.address, self._key(), source, cache / database.CACHE_FILE, progress, takes_over=takes_over, wait=wait
         )
 
     def _key(self) -> str:
@@ -291,7 +290,7 @@ class TeamIndex:
             TeamIndexError: see :meth:`read`.
         """
 
-        def describe(reader: PostgresReader) -> dict[str, Any]:
+        def describe(reader: postgres_reader.PostgresReader) -> dict[str, Any]:
             return {
                 "server": self.address.shown,
                 "published": reader.meta.get("published"),

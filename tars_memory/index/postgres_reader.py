@@ -16,8 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory.index import database, fulltext, vectors
-from tars_memory.index.reader import IndexReader
+from tars_memory.index import database, fulltext, reader, vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -255,7 +254,7 @@ def vector_text(vector: bytes) -> str:
     return f"[{','.join(map(repr, vectors.floats(vector)))}]"
 
 
-class PostgresReader(IndexReader):
+class PostgresReader(reader.IndexReader):
     """Reads a team's index within one transaction, which sees the index as it was at the start.
 
     Args:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from tars_memory.index.fulltext import Filter
-    from tars_memory.index.passages import Embedder
+    from tars_memory.index import fulltext, passages
 
 
 Answer = TypeVar("Answer")
@@ -115,7 +114,7 @@ class TalkReader(IndexReader):
         """Whether no scope was added since the reader was opened: it could not filter by a scope it doesn't know."""
         return int(self.connection.execute("SELECT count(*) FROM scopes").fetchone()[0]) == len(self._scopes)
 
-    def nearest(self, vector: bytes, within: Filter, k: int) -> list[tuple[int, float]]:
+    def nearest(self, vector: bytes, within: fulltext.Filter, k: int) -> list[tuple[int, float]]:
         """See :meth:`IndexReader.nearest`; none if there are more than :attr:`most` passages."""
         return [] if self.most is not None and self.chunk_count() > self.most else super().nearest(vector, within, k)
 
@@ -270,7 +269,7 @@ class TalkIndex:
         """Return how many of the newest passages have no vector yet."""
         return self.with_repair(lambda: vectors.pending(self._open.connection(), self.most)) if self.exists else 0
 
-    def embed_pending(self, open_embedder: Callable[[], Embedder], progress: Progress | None = None) -> int:
+    def embed_pending(self, open_embedder: Callable[[], passages.Embedder], progress: Progress | None = None) -> int:
         """Embed the newest passages that have no vector, and delete the vectors of older ones. Can be interrupted.
 
         Returns:

@@ -28,9 +28,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zlib import crc32
 
-from tars_memory import vault
+from tars_memory import errors, vault
 from tars_memory.disk import read, replace, sha256
-from tars_memory.errors import SettingsError
 from tars_memory.index import database, models
 from tars_memory.index.database import ALWAYS_LOADED, TIERS, Progress
 from tars_memory.index.files import WRITER_WAIT, IndexFiles
@@ -670,7 +669,7 @@ class QueryVectors:
         path = folder / sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         try:
             return text, shown, path, models.unpack(read(path) or b"", self.manifest.dimension)
-        except SettingsError:
+        except errors.SettingsError:
             return text, shown, path, None
 
 

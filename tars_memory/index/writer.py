@@ -14,9 +14,7 @@ from datetime import date
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import vault
-from tars_memory.disk import blake2b
-from tars_memory.errors import NotFoundError, TarsError
+from tars_memory import disk, errors, vault
 from tars_memory.index import chunking, naming
 from tars_memory.index.database import AUTOMATED, BETWEEN, PART, STAMP, TIERS, iso, log_of
 from tars_memory.index.fulltext import TABLES, clean, signs, worded
@@ -99,11 +97,11 @@ def read(
         return TOO_BIG
     try:
         data = notes.read(path)
-    except NotFoundError:
+    except errors.NotFoundError:
         return None
     except vault.vault.WrongEncodingError:
         return ENCODED
-    except (OSError, TarsError):
+    except (OSError, errors.TarsError):
         return UNREADABLE
     if len(data) > max_bytes:
         return TOO_BIG
@@ -111,7 +109,7 @@ def read(
         return PROPOSALS
     if vault.vault.has_markers(data):
         return UNRESOLVED
-    digest = blake2b(data, digest_size=16).digest()
+    digest = disk.blake2b(data, digest_size=16).digest()
     day = layout.day_of(path)
     if known is not None and digest == known[:16] and known[16:] in (b"", _weak_day(weak)):
         return SAME
@@ -492,7 +490,7 @@ def _chunk(talk: Talk, rows: Sequence[tuple[OwnTurn, str, str]], after: int) -> 
     chunk.numbers = [turn.line for turn, _, _ in rows]
     chunk.answers = [(place, answer) for place, (_, _, answer) in enumerate(rows) if answer]
     plain = vault.markdown.lines.plain(chunk.text)
-    chunk.hash = blake2b(chunking.embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
+    chunk.hash = disk.blake2b(chunking.embedded_text(chunk.head, plain).encode(), digest_size=16).digest()
     return chunk
 
 

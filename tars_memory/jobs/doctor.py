@@ -22,11 +22,9 @@ from tars_memory import disk, errors, vault
 from tars_memory.capture.remember import SECTION, place_spool
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
-from tars_memory.index import detached
-from tars_memory.index.intake import SEARCH_EMBEDS, RefreshReport
+from tars_memory.index import detached, intake
 from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
 from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, recommended, refresh_index
-from tars_memory.vault.layout import FORGOTTEN, Layout
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import insert_bullet, texts_of
 from tars_memory.vault.markdown.lines import unmarked
@@ -172,7 +170,7 @@ def _state(workspace: Workspace) -> Iterator[Diagnosis]:
             is_folder = folder == state and entry.name in _FOLDERS
             is_socket = stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
             fits = entry.is_dir() if is_folder else entry.is_file() or is_socket
-            if fits or ".damaged" in entry.name or entry.name == FORGOTTEN:  # _writes reports that one
+            if fits or ".damaged" in entry.name or entry.name == vault.layout.FORGOTTEN:  # _writes reports that one
                 continue
             message = (
                 f"{entry.path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used"
@@ -572,7 +570,7 @@ def _team(workspace: Workspace) -> Iterable[Diagnosis]:
     return ()
 
 
-def _stale_notes(workspace: Workspace, report: RefreshReport) -> Iterator[Diagnosis]:
+def _stale_notes(workspace: Workspace, report: intake.RefreshReport) -> Iterator[Diagnosis]:
     """Find notes that are not indexed yet; there is nothing to do if they are being indexed in the background."""
     if report.stale and not report.unmounted and _is_finishing(workspace):
         workspace.notices += report.notices
@@ -583,9 +581,9 @@ def _stale_notes(workspace: Workspace, report: RefreshReport) -> Iterator[Diagno
 
 def _pending_vectors(workspace: Workspace, pending: int) -> Iterator[Diagnosis]:
     """Find passages without a vector; a few are embedded here, as a search would do it."""
-    few = pending <= SEARCH_EMBEDS
+    few = pending <= intake.SEARCH_EMBEDS
     try:
-        if few and not workspace.dry_run and not workspace.index().embed_pending(SEARCH_EMBEDS):
+        if few and not workspace.dry_run and not workspace.index().embed_pending(intake.SEARCH_EMBEDS):
             return
     except errors.ModelUnavailableError:
         return  # _model reports it
@@ -805,7 +803,7 @@ def _bullets(lost: Iterable[LostLine]) -> list[list[LostLine]]:
     return bullets
 
 
-def _insert(data: bytes, lines: Sequence[LostLine], layout: Layout) -> Sequence[Splice]:
+def _insert(data: bytes, lines: Sequence[LostLine], layout: vault.layout.Layout) -> Sequence[Splice]:
     """Return the splices that insert one bullet under its heading; none if it is there by now."""
     first = lines[0]
     if texts_of(data).count(_bytes(first.text)) >= first.wanted:
@@ -834,7 +832,7 @@ def _section(document: Document, line: LostLine) -> str:
     return ""
 
 
-def _default_heading(layout: Layout, path: str) -> str:
+def _default_heading(layout: vault.layout.Layout, path: str) -> str:
     """Return the heading under which new lines of such a note go."""
     if layout.day_of(path) is not None:
         return layout.log_heading

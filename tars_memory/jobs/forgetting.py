@@ -24,7 +24,7 @@ from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
 from tars_memory.language.words import fold
 from tars_memory.recall.searcher import Searcher
-from tars_memory.vault import inbox, playbooks
+from tars_memory.vault import inbox, playbooks, secrets
 from tars_memory.vault.change import Change, locate
 from tars_memory.vault.folder import digest
 from tars_memory.vault.layout import OURS, Layout
@@ -34,7 +34,6 @@ from tars_memory.vault.markdown.edits import Changes, remove_bullet, set_propert
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.note import Note
-from tars_memory.vault.secrets import mask
 from tars_memory.vault.vault import CONFLICT_COPY, key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
 from tars_memory.vault.writing.journal import replace_file
@@ -531,7 +530,7 @@ def forget(
     if not parts and copies.written_apart() and _is_part(target, copies.first.text):
         raise ambiguous(ctx, target, copies.entries, SAME)
     entry, places, kind = copies.first, copies.places(), copies.kind
-    arguments = {"target": entry.ref, "text": mask(entry.text)} if later and not kind else None
+    arguments = {"target": entry.ref, "text": secrets.mask(entry.text)} if later and not kind else None
     if kind and ctx.must_propose(entry.path):
         raise UsageError(
             f"{entry.path} is a playbook: removing anything but a step takes a person at a terminal",

@@ -22,11 +22,9 @@ from typing import Any, NamedTuple
 from tars_memory import disk
 from tars_memory.disk import sha256
 from tars_memory.errors import ConflictError, SettingsError, UnwritableError, UsageError, counted
-from tars_memory.jobs import hostfile
-from tars_memory.jobs.hooks import AGENTS, CLEANUP_DAYS
+from tars_memory.jobs import hooks, hostfile
 from tars_memory.jobs.hostfile import Insertion
-from tars_memory.vault.writing.journal import replace_file
-from tars_memory.vault.writing.system import VaultLock, of_this_system
+from tars_memory.vault.writing import journal, system
 
 PROGRAMS = frozenset({"tars-memory", "tm", "tars-memory.exe", "tm.exe"})
 """The names of our program."""
@@ -114,7 +112,7 @@ HOSTS = {
 }  # fmt: skip
 """All hosts, by the name that ``hook install`` takes; docs/agents.md says where each fact was found, and when."""
 
-assert tuple(HOSTS) == AGENTS
+assert tuple(HOSTS) == hooks.AGENTS
 
 
 class Edit(NamedTuple):
@@ -239,7 +237,7 @@ class Hosts:
             UnwritableError: the file can't be written.
         """
         key = self._record(edit.target)
-        with VaultLock(self.records / "lock", timeout=LOCK_WAIT, command="hook install").held():
+        with system.VaultLock(self.records / "lock", timeout=LOCK_WAIT, command="hook install").held():
             if not edit.changes:
                 if edit.base == edit.before:  # the file has no entries of ours: a record of it would be outdated
                     _forget(key)
@@ -548,7 +546,7 @@ def _values(path: Path, data: bytes | None) -> Any:
 
 def _keep(path: Path, data: bytes | None) -> None:
     """Write a file of our own atomically; None removes it."""
-    path.unlink(missing_ok=True) if data is None else replace_file(path, data)
+    path.unlink(missing_ok=True) if data is None else journal.replace_file(path, data)
 
 
 def _forget(key: Path) -> None:
@@ -575,7 +573,7 @@ def _replace(edit: Edit) -> None:
             file.write(edit.after)
             if edit.before is not None:
                 with target.open("rb") as old:
-                    of_this_system().copy_attributes(old.fileno(), file.fileno(), os.fstat(old.fileno()))
+                    system.of_this_system().copy_attributes(old.fileno(), file.fileno(), os.fstat(old.fileno()))
             file.flush()
             os.fsync(file.fileno())
         _check_unchanged(edit)  # the agent may have saved while the disk was busy
@@ -620,7 +618,7 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collectio
         for status in map(hosts.status, hosts.installed())
         if status.problem
     ]
-    days: Any = CLEANUP_DAYS
+    days: Any = hooks.CLEANUP_DAYS
     with contextlib.suppress(SettingsError, AttributeError):
         days = _values(folder / "settings.json", _read(folder / "settings.json")).get("cleanupPeriodDays", days)
     for memory in sorted((folder / "projects").glob("*/memory/MEMORY.md")):
@@ -632,7 +630,7 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collectio
                 most = f"{MEMORY_LINES} lines or {MEMORY_BYTES:,} bytes"
                 problem = f"{memory} is longer than what Claude Code loads of it ({size}; it loads {most})"
                 found.append((problem, "shorten it, or let tars-memory remember what is in it"))
-    soon, limit = 0, now - 86_400 * ((days if isinstance(days, int) else CLEANUP_DAYS) - SOON)
+    soon, limit = 0, now - 86_400 * ((days if isinstance(days, int) else hooks.CLEANUP_DAYS) - SOON)
     for log in () if kept else (folder / "projects").glob("*/*.jsonl"):
         with contextlib.suppress(OSError):
             soon += log.stat().st_mtime < limit

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import disk
 from tars_memory.errors import TarsError, UnwritableError, UsageError
 from tars_memory.vault.layout import DECIDED, Layout
-from tars_memory.vault.markdown import moment
-from tars_memory.vault.markdown.document import newline_of
+from tars_memory.vault.markdown import document, moment
 from tars_memory.vault.markdown.merging import merge
 from tars_memory.vault.model import Splice
 
@@ -209,7 +208,7 @@ def _add_attributes(session: WriteSession, layout: Layout) -> tuple[str, ...]:
         added[:] = [line for line in attributes(layout) if line not in present]
         if not added:
             return []
-        newline = newline_of(data)
+        newline = document.newline_of(data)
         lines = [*([] if ABOUT in present else [ABOUT]), *added]
         start = b"" if not data or data.endswith((b"\n", b"\r")) else newline
         text = start + b"".join(line.encode("utf-8", "surrogateescape") + newline for line in lines)

@@ -21,7 +21,6 @@ from tars_memory import curation, index
 from tars_memory.capture.turns import Transcript, Unknown
 from tars_memory.curation.extraction.extract import Examiner, conversations, open_model
 from tars_memory.curation.extraction.keeping import Record
-from tars_memory.curation.ticks import mark_settled
 from tars_memory.errors import (
     ConflictError,
     ModelUnavailableError,
@@ -31,10 +30,7 @@ from tars_memory.errors import (
     counted_lines,
     reason,
 )
-from tars_memory.index.files import WRITER_WAIT
-from tars_memory.index.intake import RefreshBudget
-from tars_memory.jobs.hooks import HookFolder
-from tars_memory.jobs.status import DAYS
+from tars_memory.jobs import hooks, status
 from tars_memory.settings import AUTO, SleepOptions, allows, chosen_project
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
@@ -44,8 +40,6 @@ if TYPE_CHECKING:
 
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.index.indexer import Index
-    from tars_memory.index.passages import Embedder
-    from tars_memory.index.watcher import WarmServer, Watcher
     from tars_memory.memory import Memory
 
 
@@ -128,7 +122,7 @@ def sleep(memory: Memory, sources: Iterable[str] = ()) -> Night:
     options = memory.workspace.settings.sleep
 
     configured = [*map(os.path.expanduser, options.sources)]
-    hook_files, now = HookFolder(memory.workspace.state / "hooks"), time.time()
+    hook_files, now = hooks.HookFolder(memory.workspace.state / "hooks"), time.time()
     unexamined = {name: hook_files.sources(name) for name in hook_files.left(None)}
     named = [*sources] or [*configured, *memory.workspace.settings.sources.logs]
     paths = [*dict.fromkeys(chain(named, *unexamined.values()))]
@@ -172,7 +166,7 @@ def undo(memory: Memory) -> list[str]:
             raise NotFoundError("no night's work is known here", "tars-memory history lists what was written")
         if not memory.workspace.dry_run:  # first: an undo that is refused or killed may have taken back a part
             Record(memory.workspace.state / "sleep.json").forget()
-            HookFolder(memory.workspace.state / "hooks").bring_back()
+            hooks.HookFolder(memory.workspace.state / "hooks").bring_back()
         done: list[str] = []
         for txn, project in reversed(txns.items()):
             try:
@@ -368,7 +362,7 @@ def _project_of(transcript: Transcript | Unknown) -> str:
 def _expire(memory: Memory) -> StepResult:
     """Mark candidates that are too old, or that are in the memory already."""
     review = memory.review()
-    count = mark_settled(review, review.gather())
+    count = curation.ticks.mark_settled(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 
@@ -452,7 +446,7 @@ def _size(memory: Memory) -> StepResult:
     counts = {"tokens": found.tokens, "grown": found.grown, "left_out": found.left_out}
     if not any(note.heavy for note in found.notes):
         return "", counts, ""
-    report = f"every prompt begins with {counted(found.tokens, 'token')}, {found.grown:+} in {DAYS} days"
+    report = f"every prompt begins with {counted(found.tokens, 'token')}, {found.grown:+} in {status.DAYS} days"
     more = f"; context leaves out {counted(found.left_out, 'line')}" if found.left_out else ""
     return f"{report}{more}: tars-memory doctor", counts, ""
 
@@ -549,12 +543,12 @@ class IndexKeeper:
         watcher: tells when to update.
     """
 
-    def __init__(self, open_memory: Callable[[], Memory], watcher: Watcher) -> None:
+    def __init__(self, open_memory: Callable[[], Memory], watcher: index.watcher.Watcher) -> None:
         self._open_memory = open_memory
         self._watcher = watcher
-        self._embedder: Embedder | None = None
+        self._embedder: index.passages.Embedder | None = None
         self._model = ""
-        self._server: WarmServer | None = None
+        self._server: index.watcher.WarmServer | None = None
         self._serves = True
         self._told: frozenset[str] = frozenset()
         self._published: int | None = None
@@ -615,7 +609,7 @@ class IndexKeeper:
                     time.sleep(RESPITE)
                 notices += memory.workspace.notices
                 self._watcher.forget()
-                report = memory.workspace.index().refresh(RefreshBudget(None, WRITER_WAIT))
+                report = memory.workspace.index().refresh(index.intake.RefreshBudget(None, index.files.WRITER_WAIT))
                 changed, removed = report.changed, report.removed
                 notices += report.notices
                 embedded, pending = self._embed(memory, notices)

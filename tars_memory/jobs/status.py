@@ -10,13 +10,11 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import index
+from tars_memory import disk, index
 from tars_memory.curation import ticks
 from tars_memory.curation.review import unapproved
-from tars_memory.disk import VAULT_FOLDER
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted, reason
 from tars_memory.index import models as known, passages, prepare
-from tars_memory.index.intake import RefreshReport
 from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
 from tars_memory.language.words import foreign_language
 from tars_memory.recall.context import BEYOND_CAP
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tars_memory.index.database import Progress
     from tars_memory.settings import Settings
     from tars_memory.vault.vault import Vault
     from tars_memory.workspace import Workspace
@@ -210,12 +207,12 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
     return found
 
 
-def refresh_index(workspace: Workspace) -> RefreshReport:
+def refresh_index(workspace: Workspace) -> index.intake.RefreshReport:
     """Update the index and return the report; if there is no index and none can be made, all notes count as stale."""
     try:
         return workspace.look()[1]
     except UnwritableError as error:
-        report = RefreshReport()
+        report = index.intake.RefreshReport()
         report.stale = len(workspace.vault.paths())
         report.skipped = workspace.vault.skipped
         report.notices.append(reason(error))
@@ -351,7 +348,7 @@ def sources(workspace: Workspace) -> dict[str, Any]:
     }
 
 
-def add_source(workspace: Workspace, path: str, progress: Progress | None) -> dict[str, Any]:
+def add_source(workspace: Workspace, path: str, progress: index.database.Progress | None) -> dict[str, Any]:
     """Add a file or folder of logs to the sources in the person's settings, and read it.
 
     Raises:
@@ -369,7 +366,7 @@ def add_source(workspace: Workspace, path: str, progress: Progress | None) -> di
             "give it another name, or name a link to it",
         )
     if os.path.isdir(target) and any(
-        os.path.lexists(os.path.join(target, name)) for name in (".obsidian", VAULT_FOLDER)
+        os.path.lexists(os.path.join(target, name)) for name in (".obsidian", disk.VAULT_FOLDER)
     ):
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
     before = sources(workspace)

@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import NotFoundError, TarsError
-from tars_memory.recall import decided as states, packing
+from tars_memory.recall import decided as states, packing, query
 from tars_memory.recall.packing import NO_ROOM, Portion
-from tars_memory.recall.query import says_something
-from tars_memory.vault.markdown import lines as grammar
+from tars_memory.vault import model, secrets
+from tars_memory.vault.markdown import entries, lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
-from tars_memory.vault.markdown.entries import parse
 from tars_memory.vault.markdown.lines import ended_lines, may_have_any_end
-from tars_memory.vault.model import Tier
-from tars_memory.vault.secrets import veiled
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
@@ -185,8 +182,8 @@ def normalized(text: str) -> str:
     """Return the text of a line for comparison: without list mark, time, machinery, case, spacing and full stop; '' if
     only punctuation is left.
     """
-    words = parse(grammar.unmarked(text).lstrip(grammar.BLANKS), timed=True).text
-    return " ".join(words.casefold().split()).rstrip(" .!。") if says_something(words) else ""
+    words = entries.parse(grammar.unmarked(text).lstrip(grammar.BLANKS), timed=True).text
+    return " ".join(words.casefold().split()).rstrip(" .!。") if query.says_something(words) else ""
 
 
 def dismissed(line: str) -> str:
@@ -345,7 +342,7 @@ class Reading:
     def typed_in(self, typed: Callable[[str], frozenset[bytes]], path: str) -> frozenset[bytes]:
         """Return the lines of a note that a person typed; none, and a notice, if the journal can't be read."""
         try:
-            return frozenset(map(veiled, typed(path)))  # the lines of the note are veiled too
+            return frozenset(map(secrets.veiled, typed(path)))  # the lines of the note are veiled too
         except TarsError as error:
             self.notices.append(error.message)
             return frozenset()
@@ -368,7 +365,7 @@ class Reading:
             The note under its absolute path; None if it does not exist, or, with a notice, can't be read.
         """
         try:
-            data = veiled(other.vault.read(path))
+            data = secrets.veiled(other.vault.read(path))
         except NotFoundError:
             return None
         except TarsError as error:
@@ -396,7 +393,7 @@ class Reading:
         """Return the (first, last) lines of a note that have ended."""
         if self.on is None or not may_have_any_end(document.data):
             return []
-        session = layout.tier_of(path) is Tier.EPISODIC
+        session = layout.tier_of(path) is model.Tier.EPISODIC
         return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
 
     def read_for_recall(self, path: str) -> None:
@@ -417,11 +414,11 @@ class Reading:
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]
         self.replaced.update(map(normalized, filter(None, map(grammar.replaced_words, lines))))
-        if tier is Tier.EPISODIC and b"#^" in data:
+        if tier is model.Tier.EPISODIC and b"#^" in data:
             known = self.decided(states.linked_ids(lines))
             self.names[path] = states.shown_path(path, lines, known)
             outdated = states.line_states(lines, known)
-        elif tier is Tier.DAILY and b" ^" in data:
+        elif tier is model.Tier.DAILY and b" ^" in data:
             block_ids = {index: name for index, line in enumerate(lines) if (name := grammar.block_id_of(line))}
             known = self.decided(list(block_ids.values()))
             outdated = {index: known[name] for index, name in block_ids.items() if name in known}
@@ -436,7 +433,7 @@ class Reading:
         if self.vault.layout.scope_of(path) not in ("", self.scope):
             return None
         try:
-            return veiled(self.vault.read(path))
+            return secrets.veiled(self.vault.read(path))
         except NotFoundError:
             return None
         except TarsError as error:

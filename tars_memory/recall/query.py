@@ -36,11 +36,8 @@ from tars_memory.language.words import (
     tokens,
     unspaced_runs,
 )
-from tars_memory.vault.suspicion import MARK
-from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
-    from tars_memory.language.dates import NamedDate
     from tars_memory.recall.names import Selection
     from tars_memory.settings import RecallOptions
 
@@ -177,7 +174,7 @@ class Query:
         self.selection: Selection | None = None
         self.relatives: dict[str, tuple[str, ...]] = {}
         self.compounds: dict[tuple[str, ...], str] = {}
-        self.dates: list[NamedDate] = []
+        self.dates: list[languages.dates.NamedDate] = []
         self.halves: dict[tuple[str, str], str] = {}
         self.joined: dict[tuple[str, ...], str] = {}
         self.stems: dict[str, str] = {}
@@ -687,10 +684,10 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
             data = read(path)
         except (OSError, TarsError):
             return []
-        return note_lines(vault.secrets.veiled(data) if masked else data)
+        return vault.vault.note_lines(vault.secrets.veiled(data) if masked else data)
 
     for hit in hits:
-        for masked in (False, True) if MARK in hit.text else (False,):
+        for masked in (False, True) if vault.suspicion.MARK in hit.text else (False,):
             if located(hit, lines_of(hit.path, masked)):
                 if masked and own and not hit.partial:
                     hit.text = "\n".join(lines_of(hit.path, False)[hit.start_line - 1 : hit.end_line])

@@ -14,10 +14,8 @@ from itertools import chain, islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from tars_memory import vault
-from tars_memory.errors import TarsError
-from tars_memory.index.fulltext import fold_signs
-from tars_memory.index.naming import name_parts, names_of
+from tars_memory import errors, vault
+from tars_memory.index import fulltext, naming
 from tars_memory.index.reader import NAMESAKES
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
@@ -32,7 +30,6 @@ from tars_memory.recall.query import (
     verified,
 )
 from tars_memory.recall.weights import RELATIVES, Terms, worded
-from tars_memory.vault.vault import note_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -102,7 +99,7 @@ def search(
         if not request.explain:
             hit.explain = {}
     if query.meaning and (not result.hits or _may_be_misspelt(reader, query, narrowed, result.hits)):
-        shown = {name for hit in result.hits for name in names_of(hit.path, hit.title, ())}
+        shown = {name for hit in result.hits for name in naming.names_of(hit.path, hit.title, ())}
         near = reader.names(scope).suggestions(query.meaning, parts=not result.hits)
         result.did_you_mean = [name for name in near if name not in shown]
     if not result.hits and query.on is not None and reader.has_ended(query.on.isoformat(), scope):
@@ -130,7 +127,7 @@ def _complete_last_word(query: Query, reader: IndexReader, narrowed: Filter) -> 
 def _may_be_misspelt(reader: IndexReader, query: Query, narrowed: Filter, hits: Iterable[Hit]) -> bool:
     """Whether a query may be a misspelt name though it has hits: it is short, and no note contains one of its words."""
     held = fold(" ".join(f"{hit.path} {hit.title} {' '.join(hit.headings)} {hit.text}" for hit in hits))
-    words = name_parts(query.meaning)
+    words = naming.name_parts(query.meaning)
     known = {*query.compounds.values(), *(part for parts in query.compounds for part in parts)}
     missing = [word for word in words if word not in held and word not in known]
     if not missing or len(words) > WORDS_MISSPELT:
@@ -164,9 +161,9 @@ def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iter
     for path in paths:
         try:
             data = read(path)
-        except (OSError, TarsError):
+        except (OSError, errors.TarsError):
             continue
-        texts, body = note_lines(data), vault.markdown.document.Document(data).body_line
+        texts, body = vault.vault.note_lines(data), vault.markdown.document.Document(data).body_line
         number = next((number for number, text in enumerate(texts, 1) if number >= body and text.strip()), 1)
         if number >= body:
             hit = Hit(path, number, number, texts[number - 1], title=path.rpartition("/")[2].removesuffix(".md"))
@@ -701,7 +698,7 @@ def scored(
     if not relevant:
         return [line for chunk in named for line in chunk.lines] or scores.best_lines_of_named_notes(pool), pool.blank
     if query.exact and mode != "semantic":
-        return _lines_with_phrases(pool, (*terms.phrase_keys, *map(fold_signs, asked.written))), pool.blank
+        return _lines_with_phrases(pool, (*terms.phrase_keys, *map(fulltext.fold_signs, asked.written))), pool.blank
     holds = holding(pool)
     least = least_nearness(query, pool, holds)
     shown = (chunk for chunk in pool.chunks if shows(chunk, pool, holds, least))

@@ -12,10 +12,9 @@ from datetime import date
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tars_memory import errors, index, recall, vault
+from tars_memory import errors, index, recall, settings, vault
 from tars_memory.recall import query as queries
 from tars_memory.recall.query import Hit, Query, SearchRequest, SearchResult
-from tars_memory.settings import MODES
 from tars_memory.vault.vault import key_of, note_lines
 
 if TYPE_CHECKING:
@@ -148,8 +147,8 @@ class Searcher:
         request = request._replace(**given)
         options = self.workspace.settings.recall
         mode = request.mode or options.mode
-        if mode not in MODES:
-            raise errors.UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(MODES)}")
+        if mode not in settings.MODES:
+            raise errors.UsageError(f"mode {mode!r} is unknown", f"it is one of {', '.join(settings.MODES)}")
         if mode == "hybrid" and not self.workspace.makes_vectors:
             mode = "lexical"
         return request._replace(

@@ -13,8 +13,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from tars_memory.disk import VAULT_FOLDER, sha256
-from tars_memory.errors import NotFoundError, TarsError
+from tars_memory import disk, errors
 from tars_memory.vault import layout, writing
 from tars_memory.vault.markdown.document import newline_of
 from tars_memory.vault.model import Splice
@@ -38,7 +37,7 @@ DECISIONS = ("accepted", "rejected", "ignored")
 
 def proposal_id(op: str, target: str, section: str, text: str, replaces: str = "") -> str:
     """Return the id of a proposal: 8 hexadecimal digits, computed from the change itself."""
-    digest = sha256("\0".join((op, target, section, text, replaces)).encode("utf-8", "surrogateescape"))
+    digest = disk.sha256("\0".join((op, target, section, text, replaces)).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:8]
 
 
@@ -77,11 +76,11 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
     for path in _files(vault, INBOX, ".json"):
         try:
             proposal = _proposal(json.loads(vault.read(path).decode("utf-8", "surrogateescape")))
-        except NotFoundError:
+        except errors.NotFoundError:
             continue
-        except (TarsError, ValueError, RecursionError, KeyError, TypeError) as error:
+        except (errors.TarsError, ValueError, RecursionError, KeyError, TypeError) as error:
             if notices is not None:
-                reason = error.message if isinstance(error, TarsError) else f"{path} is not a proposal"
+                reason = error.message if isinstance(error, errors.TarsError) else f"{path} is not a proposal"
                 notices.append(f"passed over: {reason}")
             continue
         if not vault.layout.is_ours(proposal["target"]):
@@ -101,7 +100,7 @@ def drop(session: writing.store.WriteSession, proposal: dict[str, Any]) -> None:
     for path in proposal["files"]:
         data = session.read(path)
         if data is not None and _has_proposal(data, proposal["id"]):
-            session.remove(path, sha256(data).hexdigest())
+            session.remove(path, disk.sha256(data).hexdigest())
 
 
 def decide(
@@ -189,7 +188,7 @@ def forget_words(session: writing.store.WriteSession, vault: Vault, words: str) 
     for path in _files(vault, INBOX, ".json"):
         data = _read_if_possible(session, path)
         if data is not None and writing.withheld.file_says(data.decode("utf-8", "surrogateescape"), words):
-            count += session.remove(path, sha256(data).hexdigest()) is not None
+            count += session.remove(path, disk.sha256(data).hexdigest()) is not None
     for path in _decided_files(vault):
         data = _read_if_possible(session, path) or b""
         plan = _without_words(data, words)
@@ -215,7 +214,7 @@ def _files(vault: Vault, folder: str, ending: str) -> list[str]:
 
 def _decided_files(vault: Vault) -> list[str]:
     """Return the paths of the file of decisions and its conflict copies."""
-    paths = _files(vault, VAULT_FOLDER, ".jsonl")
+    paths = _files(vault, disk.VAULT_FOLDER, ".jsonl")
     return [path for path in paths if path.rpartition("/")[2].startswith("decided")]
 
 
@@ -240,7 +239,7 @@ def _read_if_possible(session: writing.store.WriteSession, path: str) -> bytes |
     """Return the content of a file of ours; None if it does not exist or can't be read."""
     try:
         return session.read(path)
-    except TarsError:
+    except errors.TarsError:
         return None
 
 

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
-from tars_memory.vault import markdown
-from tars_memory.vault.layout import is_in_project
+from tars_memory.vault import layout, markdown
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.vault import Vault, key_of
 
@@ -130,7 +129,7 @@ class Links:
         """
         whole = path[:-3] if path[-3:].lower() == ".md" else path
         name = whole.rpartition("/")[2]
-        unique = len(self._by_name.get(key_of(f"{name}.md"), ())) <= 1 and not is_in_project(path)
+        unique = len(self._by_name.get(key_of(f"{name}.md"), ())) <= 1 and not layout.is_in_project(path)
         return name if unique and self.resolve(name) in (path, None) else whole
 
     def _nearest(self, wanted: str, folder: str, *, absolute: bool) -> str | None:

@@ -14,8 +14,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from tars_memory import disk
-from tars_memory.errors import SettingsError, TarsError, shortened
+from tars_memory import disk, errors
 from tars_memory.vault.markdown.document import Document, front_day, front_strings, plain_heading
 from tars_memory.vault.suspicion import visible
 from tars_memory.vault.vault import Vault, is_conflict_copy, key_of
@@ -101,7 +100,7 @@ def read(note: Note, changed: date | None = None) -> Playbook:
     return Playbook(
         note.path,
         " ".join(visible(title).split()) or note.path.rpartition("/")[2][:-3],
-        shortened(when, MAX_WHEN),
+        errors.shortened(when, MAX_WHEN),
         front_day(properties) or (None if used else changed),
         used,
         str(properties.get(PINNED, "")).strip().lower() in ("true", "yes"),
@@ -128,7 +127,7 @@ def read_all(vault: Vault, used: Mapping[str, date], scopes: Iterable[str]) -> l
     """
     found = []
     for path in paths(vault, scopes):
-        with contextlib.suppress(TarsError, OSError):
+        with contextlib.suppress(errors.TarsError, OSError):
             state = vault.look(path)
             if state is not None:
                 book = read(vault.note(path), datetime.fromtimestamp(state.st_mtime).astimezone().date())
@@ -227,7 +226,7 @@ def lines_of(text: str) -> list[str]:
 def last_uses(state: Path) -> dict[str, date]:
     """Return the day of the last use of each playbook on this machine, by path; empty if the file can't be read."""
     found: dict[str, date] = {}
-    with contextlib.suppress(SettingsError):
+    with contextlib.suppress(errors.SettingsError):
         for line in (disk.read(state / USES, most=disk.LARGEST_OWN) or b"").split(b"\n"):
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 record = json.loads(line)

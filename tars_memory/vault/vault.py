@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UnwritableError, VaultError
 from tars_memory.settings import LayoutOptions, LimitsOptions
-from tars_memory.vault import folder as beneath
+from tars_memory.vault import folder as beneath, suspicion
 from tars_memory.vault.layout import Layout
-from tars_memory.vault.suspicion import suspicious, visible, wide_encoding, wide_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -344,7 +343,7 @@ class Vault:
     def _take(self, path: str, state: tuple[int, ...], text: str) -> None:
         """Add what is a credential in a text of a note to the words that are masked in it; ``state`` is its own."""
         _, words = self._taken.get(path, (state, None))
-        if suspicious(text):
+        if suspicion.suspicious(text):
             from tars_memory.vault import secrets  # a search reads rows of the index, and must not pay for this
 
             words = (words or secrets.Taken()).add(secrets.taken(text))
@@ -368,8 +367,8 @@ class Vault:
                     break
             finally:
                 os.close(fd)
-        if wide := wide_encoding(data):
-            raise WrongEncodingError(path, wide, wide_name(data))
+        if wide := suspicion.wide_encoding(data):
+            raise WrongEncodingError(path, wide, suspicion.wide_name(data))
         return data
 
 
@@ -701,7 +700,7 @@ def key_of(path: str) -> str:
 
 def file_name(text: str) -> str:
     """Return a title, or a part of one, as a valid file name without ``.md``; empty if nothing is left."""
-    name = " ".join(re.sub(_UNNAMEABLE, " ", visible(text)).split())
+    name = " ".join(re.sub(_UNNAMEABLE, " ", suspicion.visible(text)).split())
     name = "".join(character for character in name if character.isprintable())
     while len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         name = name[:-1]

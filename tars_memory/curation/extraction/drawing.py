@@ -11,13 +11,12 @@ from collections import Counter
 from datetime import date, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import errors, settings
 from tars_memory.curation import models
 from tars_memory.curation.extraction import rules
 from tars_memory.curation.proposals import Drawn, DrawnFact
-from tars_memory.errors import TarsError
 from tars_memory.language import statements
 from tars_memory.language.statements import Key, key_of
-from tars_memory.settings import FactsOptions
 from tars_memory.vault import inbox, secrets, sessions, suspicion
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.lines import FACT, bullets_in
@@ -190,7 +189,7 @@ class Known:
         options: which predicates of facts change over time, and who the person is.
     """
 
-    def __init__(self, vault: Vault, notices: list[str], options: FactsOptions | None = None) -> None:
+    def __init__(self, vault: Vault, notices: list[str], options: settings.FactsOptions | None = None) -> None:
         self._known: set[Key] = set()
         """In any tier, or in the inbox."""
         self._accepted: set[Key] = set()
@@ -200,7 +199,7 @@ class Known:
         self._rejected: dict[tuple[str, ...], list[statements.Statement]] = {}
         """By their sorted content words, which are the same for statements that say the same."""
         self._facts: list[facts.Fact] = []
-        options = options or FactsOptions()
+        options = options or settings.FactsOptions()
         self._me = options.me
         self._predicates = facts.Predicates.of(options)
         links: dict[tuple[str, str, str], set[str]] = {}  # by a claim's key, the ids of the candidates that state it
@@ -327,7 +326,7 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
             continue
         try:
             note = vault.note(path)
-        except TarsError as error:
+        except errors.TarsError as error:
             notices.append(f"passed over: {error.message}")
             continue
         if tier in (Tier.DAILY, Tier.EPISODIC):

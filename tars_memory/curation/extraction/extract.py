@@ -27,11 +27,10 @@ from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
 from tars_memory.settings import AUTO, KEEPS, Settings, allows
-from tars_memory.vault import sessions
+from tars_memory.vault import sessions, suspicion
 from tars_memory.vault.markdown.facts import spoken_by
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
-from tars_memory.vault.suspicion import count_invisible
 from tars_memory.vault.writing.withheld import Withheld
 
 if TYPE_CHECKING:
@@ -673,6 +672,6 @@ class Importer(Examiner):
 
 def _fact(statement: Imported, turn: int) -> DrawnFact:
     """Return an imported statement as a fact with its quote."""
-    warnings = (UNSEEN,) if count_invisible(statement.quote) else ()
+    warnings = (UNSEEN,) if suspicion.count_invisible(statement.quote) else ()
     seen = RULE if statement.rule else ""
     return DrawnFact(statement.text, statement.quote, turn, claim=statement.claim, seen=seen, warnings=warnings)

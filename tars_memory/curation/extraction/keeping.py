@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tars_memory import disk
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.language.statements import sentences
-from tars_memory.vault import sessions, suspicion
-from tars_memory.vault.change import Change
+from tars_memory.vault import change, sessions, suspicion
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.lines import BY_RULES, steps_in
@@ -176,12 +175,12 @@ def write_candidates(
         return []
     title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
     paths = {day: ctx.vault.daily_path(day) for day in dict.fromkeys(time.date() for _, time, _ in said)}
-    lines: dict[str, dict[str, Change]] = {}  # by note and block id
+    lines: dict[str, dict[str, change.Change]] = {}  # by note and block id
     first: dict[str, datetime] = {}
     for fact, time, _ in said:
         path = paths[time.date()]
         name = entries.block_id(path, fact.text)
-        line = Change("append", title, fact.text, time=f"{time:%H:%M}", author=ctx.author, target=path)
+        line = change.Change("append", title, fact.text, time=f"{time:%H:%M}", author=ctx.author, target=path)
         line = line._replace(state="extracted", block_id=name, typed=True)
         lines.setdefault(path, {}).setdefault(name, line)
         first.setdefault(path, time)

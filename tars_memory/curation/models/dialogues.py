@@ -21,10 +21,9 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from tars_memory import disk, errors
 from tars_memory.curation.models.llm import LanguageModel, Prompt, Reply, ReplyError, unusable
 from tars_memory.curation.proposals import DrawnFact, Refer, Verdict
-from tars_memory.disk import sha256
-from tars_memory.errors import counted
 from tars_memory.recall import packing
 from tars_memory.vault.markdown.facts import Claim, claim_of
 from tars_memory.vault.markdown.lines import SENTENCES
@@ -232,7 +231,7 @@ def ops_question(job: str, lists: Mapping[str, Sequence[str]], *, day: date) -> 
 
 def code(*lists: Sequence[str]) -> str:
     """Return six characters of a hash of numbered lists; an answer with another code is about other lists."""
-    return sha256(repr([[*items] for items in lists]).encode()).hexdigest()[:6]
+    return disk.sha256(repr([[*items] for items in lists]).encode()).hexdigest()[:6]
 
 
 def _prompt(job: str, words: dict[str, str], schema: dict[str, Any], max_tokens: int) -> Prompt:
@@ -440,7 +439,7 @@ def _wrong_count(name: str, least: int, most: int) -> str:
     """Return what is wrong with how many numbers of a list an op names."""
     if most == 0:
         return f"{name} do not belong to it"
-    return f"not exactly one {name[:-1]}" if most == 1 else f"fewer than {counted(least, name[:-1])}"
+    return f"not exactly one {name[:-1]}" if most == 1 else f"fewer than {errors.counted(least, name[:-1])}"
 
 
 def _numbers(value: object) -> tuple[int, ...] | None:

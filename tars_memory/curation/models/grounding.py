@@ -28,9 +28,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tars_memory import disk
+from tars_memory import disk, errors
 from tars_memory.curation.models import dialogues
-from tars_memory.errors import ModelUnavailableError
 from tars_memory.language import dates, statements
 from tars_memory.language.words import language_of
 from tars_memory.recall.packing import characters, visible
@@ -450,7 +449,7 @@ def second_look(
     for start in range(0, len(facts), A_CALL):
         some = facts[start : start + A_CALL]
         verdicts: Sequence[Verdict | None] = [None] * len(some)
-        with suppress(ModelUnavailableError):
+        with suppress(errors.ModelUnavailableError):
             verdicts = dialogues.kinds_question([_shown(fact, texts[fact.turn]) for fact in some]).ask(model)
         for fact, verdict in zip(some, verdicts, strict=True):
             judged = _judged(fact, verdict, days[fact.turn], holds) if verdict else fact

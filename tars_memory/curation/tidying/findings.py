@@ -22,15 +22,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tars_memory import disk, errors, settings
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.proposals import Related, day_of, question
 from tars_memory.curation.tidying.compression import is_named
-from tars_memory.disk import sha256
-from tars_memory.errors import counted, shortened
 from tars_memory.language import statements
 from tars_memory.language.dates import dated
 from tars_memory.language.words import fold, phrase_pattern
-from tars_memory.settings import FactsOptions
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, links_by_line
 from tars_memory.vault.markdown import entries, facts as truth, lines
 from tars_memory.vault.markdown.document import Document
@@ -168,7 +166,7 @@ class World:
     section_entries: int
     read: Callable[[str], bytes | None]
     dated: Callable[[Entry], str] = lambda _: ""
-    facts: FactsOptions = field(default_factory=FactsOptions)
+    facts: settings.FactsOptions = field(default_factory=settings.FactsOptions)
 
     @cached_property
     def stated(self) -> list[tuple[Entry, truth.Fact]]:
@@ -212,7 +210,7 @@ def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
         occurrence: which of several findings with the same words in the note, from 0.
     """
     name = "\0".join((kind, path, key, str(occurrence)))
-    digest = sha256(name.encode("utf-8", "surrogateescape")).digest()
+    digest = disk.sha256(name.encode("utf-8", "surrogateescape")).digest()
     return base64.b32encode(digest[:5]).decode("ascii").lower()
 
 
@@ -229,7 +227,7 @@ def numbered(found: Iterable[Finding]) -> list[Finding]:
 
 def shown(text: str) -> str:
     """Return words to be named in a sentence: on one line, at most 80 characters."""
-    return shortened(" ".join(text.split()), 80)
+    return errors.shortened(" ".join(text.split()), 80)
 
 
 PLACEHOLDERS = (
@@ -299,7 +297,7 @@ def oversized(note: TidyNote, world: World) -> Iterator[Finding]:
         if count > world.section_entries:
             title = section.title or note.path
             limit = f"[tidy] section_entries is {world.section_entries}"
-            sentence = f"{counted(count, 'line')} under one heading: split them up ({limit})"
+            sentence = f"{errors.counted(count, 'line')} under one heading: split them up ({limit})"
             size = 2 * count // world.section_entries
             yield note.at("oversized", section.start_line, title, sentence, f"{' › '.join(section.path)}\0{size}")
 

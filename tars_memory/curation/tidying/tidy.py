@@ -13,8 +13,7 @@ from tars_memory.curation.proposals import TIDY, Proposal, change_of_line, quest
 from tars_memory.curation.tidying import findings
 from tars_memory.curation.tidying.findings import Finding, TidyNote, World
 from tars_memory.errors import ConflictError, NotFoundError, TarsError
-from tars_memory.vault import inbox
-from tars_memory.vault.change import reference_to
+from tars_memory.vault import change, inbox
 from tars_memory.vault.links import Links, files_of, links_by_source
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import Document, apply
@@ -270,7 +269,7 @@ def _propose(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
         return Applied(finding, "left", why)
     proposal = _proposal(finding, finding.entry, ctx.now.date().isoformat())
     if proposal.replaces:
-        _, occurrence = reference_to(ctx.vault.note(finding.path), finding.entry)
+        _, occurrence = change.reference_to(ctx.vault.note(finding.path), finding.entry)
         proposal = proposal._replace(occurrence=occurrence)
     return Applied(finding, "proposed", f"it waits for review as {inbox.keep(session, proposal.stored())}")
 

@@ -16,11 +16,10 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from tars_memory import __version__
+from tars_memory import __version__, errors
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import HELP, MAKERS, Call, Command, Terminated, call_of, help_option, print_help, shared
 from tars_memory.doors.cli.output import PROGRAM, ClosedOutput, LostOutput, discard
-from tars_memory.errors import UsageError, installing
 
 COMMANDS = {
     "Write": {
@@ -160,7 +159,7 @@ class Group(TyperGroup):
         if found is None and not ctx.resilient_parsing:
             similar = get_close_matches(name, self.list_commands(ctx), n=2, cutoff=0.65)
             hint = f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
-            raise UsageError(f"there is no command {name!r}", hint)
+            raise errors.UsageError(f"there is no command {name!r}", hint)
         return name, found, rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -199,7 +198,7 @@ def _live(ctx: Any) -> int:
     call = call_of(ctx)
     if find_spec("textual") is None:
         call.out.write(ctx.get_help() + "\n")
-        call.out.say(f"{PROGRAM} alone searches as you type, to install that: {installing('tui')}")
+        call.out.say(f"{PROGRAM} alone searches as you type, to install that: {errors.installing('tui')}")
         return OK
     from tars_memory.doors.live import show
 

@@ -17,15 +17,13 @@ from unicodedata import normalize
 from rich.padding import Padding
 from rich.text import Text
 
-from tars_memory import vault
+from tars_memory import disk, vault
 from tars_memory.curation.proposals import BESIDE, Proposal, Related
 from tars_memory.curation.review import Listed, Review, UnapprovedRule, approve
 from tars_memory.curation.review_note import shown
-from tars_memory.disk import Places
 from tars_memory.doors.cli.output import ClosedOutput, clean, counted, line
 from tars_memory.doors.cli.screen import console, wrapped
 from tars_memory.errors import ConflictError, TarsError, UsageError, counted_lines
-from tars_memory.vault.suspicion import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -578,9 +576,9 @@ def in_editor(
         except OSError:
             return ""
     try:
-        check_text(edited_text, "what the editor left")
+        vault.suspicion.check_text(edited_text, "what the editor left")
     except UsageError as error:
         store = vault.writing.store
-        kept = store.keep_aside(Places.of(call.env).state / "kept", f"{store.new_item()}-editor", edited_text)
+        kept = store.keep_aside(disk.Places.of(call.env).state / "kept", f"{store.new_item()}-editor", edited_text)
         raise UsageError(error.message, f"{error.hint}; it is kept in {kept}") from None
     return edited_text

@@ -16,9 +16,8 @@ from functools import partial
 from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.output import masked
 from tars_memory.errors import BusyError, TarsError, reason
-from tars_memory.index import detached
+from tars_memory.index import detached, intake
 from tars_memory.index.files import BACKGROUND, WRITER_WAIT, IndexFiles
-from tars_memory.index.intake import RefreshBudget
 from tars_memory.jobs.hooks import HookFolder
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
@@ -169,7 +168,7 @@ class _Finishing:
         self._report(self._work._replace(ended=ended), now=True)
 
     def _read(self) -> None:
-        budget = RefreshBudget(None, WRITER_WAIT, strict=True, wanted="")
+        budget = intake.RefreshBudget(None, WRITER_WAIT, strict=True, wanted="")
         self.memory.workspace.index().refresh(budget, self._report_progress)
 
     def _report_progress(self, phase: str, done: int, total: int) -> None:

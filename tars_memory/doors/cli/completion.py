@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperArgument, TyperOption
 
-from tars_memory import index
+from tars_memory import index, settings
 from tars_memory.doors.cli.output import line
-from tars_memory.settings import KEEPS, MODES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -269,13 +268,13 @@ def _playbooks(call: Call, _given: Sequence[str]) -> Iterator[Value]:
 
 TIERS = ("semantic", "procedural", "daily", "episodic", "note")
 FIXED: dict[str, tuple[str, ...]] = {
-    "MODE": MODES,
+    "MODE": settings.MODES,
     "TIER": TIERS,
     "search tier": (*TIERS, "talk"),
     "remember tier": ("semantic", "procedural"),
     "PLACE": ("cwd", "vault"),
     "FORMAT": ("text", "json"),
-    "WHAT": KEEPS,
+    "WHAT": settings.KEEPS,
     "PERIOD": ("month", "year"),
     "KIND": ("systemd", "launchd", "cron"),
     "DATE": ("today", "yesterday", "1w", "1m", "1y"),

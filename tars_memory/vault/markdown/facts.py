@@ -15,9 +15,8 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UsageError
-from tars_memory.vault.markdown import entries
+from tars_memory.vault.markdown import entries, lines
 from tars_memory.vault.markdown.document import Document, caseless, plain_heading, wiki_words
-from tars_memory.vault.markdown.lines import DATED_FIELD, OWN_FIELD, calendar_day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -117,8 +116,8 @@ def parse(text: str) -> Said | None:
     if not separator or not predicate or re.search(r"[\[\]()]", _BRACKETED.sub("", predicate)) or entries.task(head):
         return None
     days: dict[str, date] = {}
-    for field in reversed([*DATED_FIELD.finditer(rest)]):
-        name, day = field[1].lower(), calendar_day(field[2])
+    for field in reversed([*lines.DATED_FIELD.finditer(rest)]):
+        name, day = field[1].lower(), lines.calendar_day(field[2])
         if day is None or name in days:
             continue
         days[name] = day
@@ -129,7 +128,7 @@ def parse(text: str) -> Said | None:
 
 def stray_field(text: str) -> str:
     """Return the first of our fields (``[until:: soon]``) left in a part of a fact, which must have none; else ''."""
-    found = OWN_FIELD.search(text)
+    found = lines.OWN_FIELD.search(text)
     return found[0] if found else ""
 
 

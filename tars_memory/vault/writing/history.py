@@ -11,12 +11,11 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
-from tars_memory.vault import markdown
+from tars_memory.vault import markdown, suspicion
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import BOM, Document, apply
-from tars_memory.vault.suspicion import wide_encoding
 from tars_memory.vault.writing.journal import Journal, Record, base_of, result_of, text_of, unpack
 
 if TYPE_CHECKING:
@@ -538,7 +537,7 @@ def lost_lines(journal: Journal, root: Path) -> list[LostLine]:
                 data = _read_in_vault(vault, path)
             except OSError:
                 continue  # nobody knows whether a note that can't be read has lost lines
-            if wide_encoding(data or b""):
+            if suspicion.wide_encoding(data or b""):
                 continue  # perhaps it holds the same lines in another encoding
             if data is None and lines:
                 moved = _paths_by_name(root) if moved is None else moved

@@ -25,8 +25,7 @@ from typing import Any
 from tars_memory import disk
 from tars_memory.errors import ConflictError, UnwritableError
 from tars_memory.vault.folder import close, sync, write_all
-from tars_memory.vault.markdown import edits
-from tars_memory.vault.markdown.document import apply
+from tars_memory.vault.markdown import document, edits
 
 Record = dict[str, Any]
 """One line of the journal.
@@ -358,7 +357,7 @@ def base_of(record: Record) -> bytes:
 
 def result_of(record: Record, before: bytes | None = None) -> bytes:
     """Return the text that a write makes of ``before``; without it, of the text that a new note began with."""
-    return apply(base_of(record) if before is None else before, edits.splices_of(unpack(record)))
+    return document.apply(base_of(record) if before is None else before, edits.splices_of(unpack(record)))
 
 
 def text_of(data: bytes) -> str:

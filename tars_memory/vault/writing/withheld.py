@@ -22,8 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tars_memory import disk
-from tars_memory.errors import SettingsError, StateError
+from tars_memory import disk, errors
 from tars_memory.vault import layout, secrets
 from tars_memory.vault.markdown.entries import has_entry, neutralise
 from tars_memory.vault.writing.journal import Journal, Record, encode_record, parse, replace_file
@@ -108,8 +107,8 @@ class Withheld:
         """Read the file."""
         try:
             self._salt, self._records, self._foreign_lines = _read(self.path)
-        except SettingsError as error:
-            raise StateError(error.message, error.hint) from error
+        except errors.SettingsError as error:
+            raise errors.StateError(error.message, error.hint) from error
         self._bytes_by_unit: dict[str, int] = {}
         self._index()
 
@@ -278,7 +277,7 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             foreign.append(line)
     if not salt and (records or foreign):
-        raise SettingsError(
+        raise errors.SettingsError(
             f"{path} has lost its first line (the salt), so what was forgotten is not recognised; it is left as it is",
             "put it back from a backup; or move it away: old conversations may then bring back what was forgotten",
         )

@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import jobs
+from tars_memory import jobs, settings
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import PATIENCE, Call, command, flag, one_only, option, text_in, word
 from tars_memory.doors.cli.output import clean, fields, line, show_rows
 from tars_memory.errors import UsageError, installing
 from tars_memory.memory import Memory
-from tars_memory.settings import AUTHOR, agent_mark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -211,8 +210,8 @@ def _caller(call: Call) -> str:
     Raises:
         UsageError: neither is set.
     """
-    mark = agent_mark(call.env).lower()
-    agent = call.env.get(AUTHOR) or next((name for name in jobs.hooks.AGENTS if mark.startswith(name)), "")
+    mark = settings.agent_mark(call.env).lower()
+    agent = call.env.get(settings.AUTHOR) or next((name for name in jobs.hooks.AGENTS if mark.startswith(name)), "")
     if not agent:
         raise UsageError(
             "no agent is named",

@@ -12,8 +12,7 @@ from tars_memory import curation, jobs, recall
 from tars_memory.doors.cli.call import Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import Output, clean, encoded, fields, line, show_rows, show_tree, within
 from tars_memory.errors import ModelUnavailableError, UsageError, counted, counted_lines, duration, reason
-from tars_memory.index import detached
-from tars_memory.index.intake import SEARCH_EMBEDS
+from tars_memory.index import detached, intake
 from tars_memory.settings import MODES, NO_MODEL
 from tars_memory.vault.suspicion import shell_path
 
@@ -137,7 +136,7 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     steps = [step for _, step in waits]
     steps += ["tars-memory review --rules"] if unapproved else []
     usable = state["model"]["usable"]
-    many = (index.get("pending_vectors") or 0) > SEARCH_EMBEDS  # the next search makes fewer by itself
+    many = (index.get("pending_vectors") or 0) > intake.SEARCH_EMBEDS  # the next search makes fewer by itself
     pending = many or index.get("model") not in (None, state["model"].get("fingerprint"))
     steps += ["if the vault is mounted and whole: tars-memory reindex --full"] if vault["unmounted"] else []
     steps += ["tars-memory reindex"] if (stale or (usable and pending)) and not background["running"] else []

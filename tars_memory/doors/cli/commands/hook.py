@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 import tars_memory
-from tars_memory import jobs, vault
-from tars_memory.disk import Places, read_id
+from tars_memory import disk, jobs, vault
 from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, Command, call_of, command, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
@@ -79,7 +78,7 @@ class HookCommand(Command):
             return super().invoke(ctx)
         call = call_of(ctx)
         try:
-            desks = [hooks.HookFolder(Places.of(call.env).state)]  # for failures before the vault is known
+            desks = [hooks.HookFolder(disk.Places.of(call.env).state)]  # for failures before the vault is known
         except StateError as error:  # no log can be written either
             call.out.say_always(f"tars-memory: {reason(error)}")
             return OK
@@ -153,7 +152,7 @@ def hook(
         os.chdir(event.folder)
     settings = Settings(call.env)
     root = find_vault(call.vault, settings, here())
-    desk = hooks.HookFolder(settings.places.vault_state(root, read_id(root), create=True) / "hooks")
+    desk = hooks.HookFolder(settings.places.vault_state(root, disk.read_id(root), create=True) / "hooks")
     ctx.meta["desks"].append(desk)
     options = settings.hook
     _set_timer(options.timeout)

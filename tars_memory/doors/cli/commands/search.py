@@ -4,12 +4,11 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import vault
+from tars_memory import settings, vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import ABOUT, AS_OF, EXPIRED, TOPIC, Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import here, keep_hits, line, within
 from tars_memory.errors import UsageError, VaultError, did_you_mean
-from tars_memory.settings import MODES
 
 if TYPE_CHECKING:
     from datetime import date
@@ -87,7 +86,7 @@ def search(
     """
     one_of(PLACES, relative_to, "--relative-to ")
     call.out.relative_to = relative_to or ""
-    one_of(MODES, mode, "--mode ")
+    one_of(settings.MODES, mode, "--mode ")
     globs = [call.note(glob, folders=True) for glob in path or ()]
     by_note = {"linked_to": linked_to, "links_to": links_to, "about": about}
     lists = {name: [call.note(value) for value in values or ()] for name, values in by_note.items()}
