@@ -14,16 +14,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 from unicodedata import decimal
 
-from tars_memory.language.calendar import (
-    DAYS,
-    LOCATIVES,
-    MONTH_FORMS,
-    MONTHS,
-    NAMES,
-    STRETCHES,
-    WEEKDAY_STEPS,
-    WEEKDAYS,
-)
+from tars_memory.language import calendar
 from tars_memory.language.words import (
     LANGUAGES,
     STOP_WORDS,
@@ -136,7 +127,7 @@ class _Words:
         table = self.table
         numbers = rf"\d{{1,3}}|{_alternatives(self.numbers)}"
         units, weekdays = _alternatives(self.units), _alternatives(self.weekdays)
-        stretches, days = _alternatives(STRETCHES[self.code]), _alternatives(DAYS[self.code])
+        stretches, days = _alternatives(calendar.STRETCHES[self.code]), _alternatives(calendar.DAYS[self.code])
         ago = table["ago"].replace("N", f"(?P<n>{numbers}) (?P<u>{units})")
         ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
         past, coming, on = table["past"], table["coming"], table["on"]
@@ -173,7 +164,7 @@ def _replacement(found: re.Match[str], text: str, day: date, words: _Words) -> s
         if found["day"]:
             return _day_word(found, text, day, words)
         if found["stretch"]:
-            step, unit = STRETCHES[words.code][found["stretch"].lower()]
+            step, unit = calendar.STRETCHES[words.code][found["stretch"].lower()]
             named = _stretch(step, unit, day)
             end = f"/{named.end.day:02}" if unit == "weekend" else ""
             when = f"{named.start.isoformat()[: _SHOWN.get(unit)]}{end}"
@@ -197,7 +188,7 @@ def _day_word(found: re.Match[str], text: str, day: date, words: _Words) -> str 
     before = text[: found.start()]
     if re.search(words.table["no_day"], f"{before}<{found['day']}", re.IGNORECASE):
         return None
-    when = (day + timedelta(DAYS[words.code][found["day"].lower()])).isoformat()
+    when = (day + timedelta(calendar.DAYS[words.code][found["day"].lower()])).isoformat()
     if text[found.end() :].startswith("'s"):
         return when
     return words.with_preposition(when, before, words.table["on"])
@@ -223,11 +214,11 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
 # --- dates in a question: scanned by hand, because compiling a handful of alternations would cost every start of the
 # command line more than the whole ranking
 
-_MONTHS = {form.lower(): number for number, name in enumerate(MONTHS, start=1) for form in (name, name[:3])}
+_MONTHS = {form.lower(): number for number, name in enumerate(calendar.MONTHS, start=1) for form in (name, name[:3])}
 _MONTHS["sept"] = 9
 _PLAIN_MONTHS = frozenset({"january", "february", "july", "september", "october", "november", "december"})
 """Months that are never another word or a first name; others need a capital letter, a preposition or a number."""
-_WEEKDAYS = {name.lower(): number for number, name in enumerate(WEEKDAYS)}
+_WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.WEEKDAYS)}
 _SEASONS = {"spring": (3, 3), "summer": (6, 3), "autumn": (9, 3), "fall": (9, 3), "winter": (12, 3)}
 """First month and length in months, on the northern hemisphere."""
 _NUMBERS = {
@@ -332,9 +323,8 @@ def refusal(value: str) -> str:
     scan = _Scan(value, date.max, alone=True)
     year = scan.year_of(scan.words[2]) if len(scan.words) == 3 else _LEAP_YEAR
     days = scan.readings(0, year) if year and len(scan.words) in (2, 3) else set()
-    return (
-        f"is {' or '.join(f'{day.day} {MONTHS[day.month - 1]}' for day in sorted(days))}" if days else "is not a date"
-    )
+    named = " or ".join(f"{day.day} {calendar.MONTHS[day.month - 1]}" for day in sorted(days))
+    return f"is {named}" if days else "is not a date"
 
 
 class _Names(NamedTuple):
@@ -355,7 +345,7 @@ _NO_NAMES = _Names({}, None)
 @cache
 def _names() -> _Names:
     """Return the names in all languages; asked for only by texts with a digit, which most questions don't contain."""
-    weekdays = {name.lower(): number for _, names in NAMES.values() for number, name in enumerate(names)}
+    weekdays = {name.lower(): number for _, names in calendar.NAMES.values() for number, name in enumerate(names)}
     signed = r"(?:((?:19|20)\d\d)[年년])?(?:(1[0-2]|0?[1-9])[月월](?:(3[01]|[12]\d|0?[1-9])[日号號일])?)?"
     return _Names(weekdays, re.compile(signed))
 
@@ -363,19 +353,19 @@ def _names() -> _Names:
 @cache
 def _month_names() -> dict[str, int]:
     """Return the numbers of months by folded name in all languages."""
-    return {name: at % len(MONTHS) + 1 for at, name in enumerate(fold("\n".join(_spelt_months())).split("\n"))}
+    return {name: at % len(calendar.MONTHS) + 1 for at, name in enumerate(fold("\n".join(_spelt_months())).split("\n"))}
 
 
 @cache
 def _spelt_months() -> tuple[str, ...]:
     """Return the names of months in all languages, in lower case, of each form all twelve."""
-    forms = (*(months for months, _ in NAMES.values()), *chain.from_iterable(MONTH_FORMS.values()))
+    forms = (*(months for months, _ in calendar.NAMES.values()), *chain.from_iterable(calendar.MONTH_FORMS.values()))
     return tuple(name.lower() for name in chain.from_iterable(forms))
 
 
 @cache
 def _locatives() -> frozenset[str]:
-    return frozenset(map(fold, LOCATIVES))
+    return frozenset(map(fold, calendar.LOCATIVES))
 
 
 _NOT_WITHIN = "(?<!日(?=本))(?<!再(?=来))(?<!一(?=昨))(?<!上(?=上))(?<!下(?=下))(?<!先(?=先))"
@@ -393,9 +383,9 @@ def _pieces() -> re.Pattern[str]:
     """
     days, weeks = (
         _alternatives({name: 0 for names in named for name in names if is_unspaced(name[:1])})
-        for named in (DAYS.values(), (STRETCHES["ja"], STRETCHES["zh"]))
+        for named in (calendar.DAYS.values(), (calendar.STRETCHES["ja"], calendar.STRETCHES["zh"]))
     )
-    korean = rf"(?<!\w)(?:{_alternatives(STRETCHES['ko'])}){_NOT_BEGUN}"
+    korean = rf"(?<!\w)(?:{_alternatives(calendar.STRETCHES['ko'])}){_NOT_BEGUN}"
     alone = rf"\d{{1,4}}[年月日号號년월일]|{days}|{_NOT_WITHIN}(?:{weeks}){_NOT_AROUND}|{korean}"
     return re.compile(rf"{alone}|(?:(?!{alone})[^\W_][{_MARKS}]*)+")
 
@@ -407,8 +397,8 @@ def _other_phrases(*, is_ascii: bool) -> dict[str, list[tuple[list[str], int | t
     ``is_ascii`` only those that a text in ASCII may contain, as most questions are.
     """
     found: dict[str, list[tuple[list[str], int | tuple[int, str], str]]] = {}
-    for code in DAYS.keys() - {"en"}:
-        names: dict[str, int | tuple[int, str]] = {**DAYS[code], **STRETCHES.get(code, {})}
+    for code in calendar.DAYS.keys() - {"en"}:
+        names: dict[str, int | tuple[int, str]] = {**calendar.DAYS[code], **calendar.STRETCHES.get(code, {})}
         for name, meaning in names.items():
             if is_ascii and not name.isascii():
                 continue
@@ -424,7 +414,7 @@ def _other_phrases(*, is_ascii: bool) -> dict[str, list[tuple[list[str], int | t
 @cache
 def _other_weekdays() -> dict[str, int]:
     """Return the numbers of the days of the week by name in the languages of :data:`WEEKDAY_STEPS`; Monday is 0."""
-    named = (days for code, (_, days) in NAMES.items() if code != "en")
+    named = (days for code, (_, days) in calendar.NAMES.items() if code != "en")
     return {name.partition("-")[0].lower(): number for days in named for number, name in enumerate(days)}
 
 
@@ -699,13 +689,13 @@ class _Scan:
 
     def other_weekday(self, i: int) -> tuple[NamedDate, int] | None:
         """Match ``lundi dernier``, ``letzten Montag``, ``segunda-feira passada``."""
-        leads = self.words[i] in WEEKDAY_STEPS
+        leads = self.words[i] in calendar.WEEKDAY_STEPS
         at = i + leads
         number = _other_weekdays().get(self.word(at))
         if number is None:
             return None
         end = at + 2 if self.gaps[at] == "-" and self.words[at + 1 : at + 2] == ["feira"] else at + 1
-        step = WEEKDAY_STEPS.get(self.words[i] if leads else self.word(end))
+        step = calendar.WEEKDAY_STEPS.get(self.words[i] if leads else self.word(end))
         if step is None:
             return None
         day = _weekday_from(self.today, number, step)

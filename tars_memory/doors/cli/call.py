@@ -26,21 +26,8 @@ from typer.core import TyperArgument, TyperCommand, TyperOption
 
 import tars_memory
 from tars_memory import curation, disk, language, settings, vault
-from tars_memory.doors.cli.output import (
-    Output,
-    clean,
-    counted,
-    each_text,
-    fields,
-    here,
-    hit_of,
-    line,
-    may_be_hit,
-    members,
-    shown_today,
-    within,
-)
-from tars_memory.errors import TarsError, TransientNotice, UsageError
+from tars_memory.doors.cli import output
+from tars_memory.errors import TarsError, TransientNotice, UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -109,7 +96,7 @@ class Call:
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
         self.env = os.environ if env is None else env
-        self.out = Output(self.env)
+        self.out = output.Output(self.env)
         self.vault: str | None = None
         self.project: str | None = None
         self.now: datetime | None = None
@@ -231,13 +218,13 @@ class Call:
         place = re.search(LINE_NUMBER, text)
         if place and not os.path.lexists(text):
             note = text[: place.start()]
-            for folder in (here(), root):
+            for folder in (output.here(), root):
                 if os.path.isfile(os.path.join(folder, note)):
                     return _inside(root, os.path.join(folder, note)) or text
         explicit = os.path.isabs(text) or text.startswith(("./", "../")) or text in (".", "..")
         if not text or not (explicit or exists(text)):
             return text
-        path = os.path.normpath(os.path.join(here(), text))
+        path = os.path.normpath(os.path.join(output.here(), text))
         found = _inside(root, path)
         return text if found is None else found + "/" * (bool(found) and os.path.isdir(path))
 
@@ -254,9 +241,9 @@ class Call:
         place = re.search(LINE_NUMBER, text)
         note = self.note(text) if place else text
         target = f"{note}{place[0]}" if place and note != text else text
-        if hits and may_be_hit(text):
+        if hits and output.may_be_hit(text):
             terminal = self.out.stdout.isatty()
-            path, number, _ = hit_of(self.workspace, int(text), terminal=terminal, unchanged=True)
+            path, number, _ = output.hit_of(self.workspace, int(text), terminal=terminal, unchanged=True)
             target = f"{path}:{number}"
         if self.typed is not None:
             self.typed.arguments["target"] = target
@@ -312,7 +299,8 @@ class Call:
         found = [*dict.fromkeys(chain(workspace.notices if workspace is not None else (), *more))]
         daily = workspace if self.interactive and not self.out.json else None
         for notice in found:
-            if not (daily and isinstance(notice, TransientNotice) and shown_today(daily.state, notice, self.today())):
+            passing = daily if isinstance(notice, TransientNotice) else None
+            if passing is None or not output.shown_today(passing.state, notice, self.today()):
                 self.out.say(notice)
         return found
 
@@ -329,7 +317,7 @@ class Call:
         """
         notices = self.notices(*more)
         if self.out.json:
-            self.out.record({**(members(answer) or {}), "notices": notices}, lines=lines)
+            self.out.record({**(output.members(answer) or {}), "notices": notices}, lines=lines)
         return self.out.json
 
     def dry_run_notice(self, *, writes: bool = True) -> list[str]:
@@ -458,7 +446,7 @@ class Call:
         wanted, held = vault.secrets.mask(masked), self.typed.arguments if self.typed is not None else {}
         typed = dict(held)
         for name, value in typed.items():
-            held[name] = each_text(value, lambda one: wanted if one == text else vault.secrets.mask(one))
+            held[name] = output.each_text(value, lambda one: wanted if one == text else vault.secrets.mask(one))
         answer = self._answer(
             f"this looks like a credential: {vault.secrets.kinds(found)}. Notes are plain text, and often synced.\n"
             "  [m] mask it (Enter)   [y] keep it as it is   [n] stop",
@@ -471,7 +459,7 @@ class Call:
             raise typer.Exit(STOPPED)
         wanted = text if answer in KEEP else wanted
         for name, value in typed.items():
-            held[name] = each_text(value, lambda one: wanted if one == text else one)
+            held[name] = output.each_text(value, lambda one: wanted if one == text else one)
         return wanted
 
     def report(self, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
@@ -491,12 +479,12 @@ class Call:
         elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
             own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
         places = ((name, getattr(receipt, name, ())) for name in ("touched", "staying"))
-        more = {name: [fields(place, "path line") for place in found] for name, found in places if found}
-        if not self.answered({**fields(receipt, RECEIPT), **more}, own):
+        more = {name: [output.fields(place, "path line") for place in found] for name, found in places if found}
+        if not self.answered({**output.fields(receipt, RECEIPT), **more}, own):
             if receipt.path:
                 self.out.data(self.out.place(receipt.path, receipt.line), of_notes=False)
             if self.dry_run and receipt.text:
-                self.out.data(f"  {line(receipt.text)}")
+                self.out.data(f"  {output.line(receipt.text)}")
         return 0
 
     def say_change(self, path: str, number: int | None, before: bytes, after: bytes, text: bytes | None = None) -> None:
@@ -513,7 +501,7 @@ class Call:
         would = "would be " if self.dry_run else ""
         removed, added = _without(was, now), _without(now, was)
         if len(removed) == len(added) == 1:
-            old, new = line(removed[0].strip()), line(added[0].strip())
+            old, new = output.line(removed[0].strip()), output.line(added[0].strip())
             self.out.say(f"{would}changed back: {self.out.place(path, number)}: ", f"{old} → {new}")
             return
         if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
@@ -527,7 +515,7 @@ class Call:
             changes.append(("put back", row, at + 1 if number else None))
             at += 1
         for change, row, place in changes[:MOST_LINES]:
-            self.out.say(f"{would}{change}: {self.out.place(path, place)}: ", line(row.strip()))
+            self.out.say(f"{would}{change}: {self.out.place(path, place)}: ", output.line(row.strip()))
         if len(changes) > MOST_LINES:
             self.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {self.out.path(path)}")
 
@@ -616,7 +604,7 @@ class Call:
             return llm
         tokens, cost = curation.models.llm.estimate(prompt, llm)
         price = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
-        self.out.data(clean(str(prompt)))
+        self.out.data(output.clean(str(prompt)))
         address = llm.endpoint or "the provider's own address"
         self.out.say(f"dry run: {llm.name} at {address} would be asked this, about {counted(tokens, 'token')}, {price}")
         return None
@@ -625,8 +613,8 @@ class Call:
 def _inside(root: str, path: str) -> str | None:
     """Return a path relative to the vault, with ``/``; links are followed if needed. None if it is outside."""
     path = os.path.normpath(path)
-    found = within(root, path)
-    found = within(root, os.path.realpath(path)) if found is None else found
+    found = output.within(root, path)
+    found = output.within(root, os.path.realpath(path)) if found is None else found
     return None if found is None else found.replace(os.sep, "/")
 
 
