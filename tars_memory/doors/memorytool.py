@@ -15,7 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted, reason
@@ -25,8 +25,6 @@ from tars_memory.vault.folder import TEMP_SUFFIX, digest
 from tars_memory.vault.model import Splice
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from tars_memory.vault.writing.store import WriteSession
     from tars_memory.workspace import Opening
 

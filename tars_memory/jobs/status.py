@@ -20,11 +20,11 @@ from tars_memory.language.words import foreign_language
 from tars_memory.recall.context import BEYOND_CAP
 from tars_memory.recall.packing import NO_ROOM, tokens
 from tars_memory.recall.searcher import Searcher
-from tars_memory.settings import NO_MODEL, NOTHING
+from tars_memory.settings import NO_MODEL, NOTHING, Settings
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER
+from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER, Vault
 from tars_memory.vault.writing.history import entries, of_scope
 from tars_memory.vault.writing.system import VaultLock
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tars_memory.settings import Settings
-    from tars_memory.vault.vault import Vault
     from tars_memory.workspace import Workspace
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tars_memory import index, vault
 from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
-from tars_memory.index.reader import NAMESAKES, NamedNotes
+from tars_memory.index.reader import NAMESAKES, ChunkRow, IndexReader, NamedNotes, NoteRow
 from tars_memory.language.words import is_run, stem, tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
     from tars_memory.index.models import QueryVector
-    from tars_memory.index.reader import ChunkRow, IndexReader, NoteRow
     from tars_memory.language.dates import NamedDate
     from tars_memory.recall.query import Query
 

@@ -26,7 +26,7 @@ from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded, predicate_key
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.secrets import veiled
-from tars_memory.vault.vault import key_of
+from tars_memory.vault.vault import Vault, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from tars_memory.recall.search import Answer
     from tars_memory.vault.playbooks import Playbook
-    from tars_memory.vault.vault import Vault
 
 
 __all__ = ["Context", "PromptBlock", "context"]

@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tars_memory import vault
-from tars_memory.index.reader import NAMESAKES
+from tars_memory.index.reader import NAMESAKES, ChunkRow, IndexReader
 from tars_memory.language.words import fold, tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.query import Fading, Hit, Query
@@ -27,7 +27,6 @@ from tars_memory.recall.weights import mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
-    from tars_memory.index.reader import ChunkRow, IndexReader
     from tars_memory.recall.candidates import Candidate, CandidateLine, Pool
 
 

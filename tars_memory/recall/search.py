@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory import errors, vault
 from tars_memory.index import fulltext, naming
-from tars_memory.index.reader import NAMESAKES
+from tars_memory.index.reader import NAMESAKES, IndexReader
 from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
 from tars_memory.recall.query import (
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from tars_memory.index.fulltext import Filter
     from tars_memory.index.models import QueryVector
-    from tars_memory.index.reader import IndexReader
     from tars_memory.recall.candidates import Candidate, CandidateLine, Pool
 
 

@@ -16,14 +16,13 @@ from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import CONVERTED, is_single_byte
+from tars_memory.vault.vault import CONVERTED, Vault, is_single_byte
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
-    from tars_memory.vault.vault import Vault
     from tars_memory.vault.writing.store import Store
 
 

@@ -22,12 +22,11 @@ from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UnwritableError, VaultError
 from tars_memory.settings import LayoutOptions, LimitsOptions
 from tars_memory.vault import folder as beneath, suspicion
-from tars_memory.vault.layout import Layout
+from tars_memory.vault.layout import Files, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from tars_memory.vault.layout import Files
     from tars_memory.vault.model import Tier
     from tars_memory.vault.note import Note
     from tars_memory.vault.secrets import Taken
