@@ -564,6 +564,16 @@ def test_what_cannot_be_read_one_night_is_read_the_next(place: Path, monkeypatch
     assert kept(place) == expected([talk])
 
 
+@pytest.mark.parametrize(("named", "told"), [("logs", ["user.json"]), ("logs/chat.html", ["chat.html"])])
+def test_pages_and_pictures_beside_logs_are_no_failure(place: Path, named: str, told: list[str]) -> None:
+    (place / "logs").mkdir(exist_ok=True)
+    for name in ("chat.html", "picture.png", "user.json"):
+        (place / "logs" / name).write_text('{"email": "anna"}\n')
+    with opened(place, START) as memory:
+        error = nights.sleep(memory, [str(place / named)]).steps[0].error
+    assert [name for name in ("chat.html", "picture.png", "user.json") if name in error] == told
+
+
 def test_a_killed_night_is_a_night_and_others_writes_are_not(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(2)
     talk = Talk(place / "logs", "harbour", START)

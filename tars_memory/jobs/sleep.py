@@ -32,11 +32,12 @@ from tars_memory.errors import (
 )
 from tars_memory.jobs import hooks, status
 from tars_memory.settings import AUTO, SleepOptions, allows, chosen_project
+from tars_memory.sources import ENDINGS
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.index.indexer import Index
@@ -243,8 +244,8 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
                 writer = inside.workspace.capture
                 return Examiner(writer(writes=False), model, writer=writer)
 
-            files = _in_turn(new)
-            _examine(examiner_of, workspace.project, files, record, counts, errors, dry_run=workspace.dry_run)
+            files, named = _in_turn(new), {*map(os.path.realpath, sources)}
+            _examine(examiner_of, workspace.project, files, record, counts, errors, named, dry_run=workspace.dry_run)
             postponed = len(new) - counts["sources"]
             if postponed:
                 errors.append(f"{counted(postponed, 'source waits', 'sources wait')} for the next night")
@@ -287,12 +288,14 @@ def _examine(
     record: Record,
     counts: dict[str, int],
     errors: list[str],
+    named: Container[str],
     *,
     dry_run: bool,
 ) -> None:
     """Examine files one after the other; a file that fails stops nothing, but :data:`IN_A_ROW` of them end the step.
 
-    A conversation belongs to the project of the folder in which it was held, else to the chosen one.
+    A conversation belongs to the project of the folder in which it was held, else to the chosen one. Exports hold
+    pictures and pages, too: a file of a folder that can't be read is only reported if its name ends as a log's does.
 
     Args:
         examiner_of: returns the examiner of a project.
@@ -301,6 +304,7 @@ def _examine(
         record: of the sources; updated, and saved unless ``dry_run``.
         counts: updated.
         errors: appended to.
+        named: the sources themselves.
         dry_run: don't save the record.
     """
     failed_in_row = 0
@@ -314,7 +318,9 @@ def _examine(
                 if left_out := sum(sum(session.left_out.values()) for session in done.sessions):
                     counts["left_out"] = counts.get("left_out", 0) + left_out
                 why = done.failure.message if done.failure is not None else ""
-                errors += (f"{skipped.source}: {skipped.why}" for skipped in done.skipped if skipped.failed and not why)
+                failed = () if why else (skipped for skipped in done.skipped if skipped.failed)
+                logs = (each for each in failed if each.source in named or each.source.lower().endswith(ENDINGS))
+                errors += (f"{each.source}: {each.why}" for each in logs)
                 if why:
                     break
         except Exception as error:

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from datetime import date, datetime
 from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
@@ -650,6 +652,14 @@ def read_stdin(came: list[bytes] | None = None) -> str:
     # In one call, so that no signal comes between reading a part and keeping it.
     came.extend(iter(partial(stdin.read1, STDIN_PART), b""))
     return as_text(came)
+
+
+def holds_text_on_stdin() -> bool:
+    """Whether text that nobody types at a terminal waits on stdin; it stays there."""
+    stdin: Any = sys.stdin
+    with suppress(OSError, ValueError, AttributeError):  # it is closed; Windows can't say
+        return not _is_terminal(stdin) and bool(select.select([stdin], [], [], 0)[0] and stdin.buffer.peek(1))
+    return False
 
 
 def as_text(came: Iterable[bytes]) -> str:

@@ -18,6 +18,7 @@ from tars_memory.doors.cli.call import (
     Call,
     command,
     flag,
+    holds_text_on_stdin,
     one_only,
     option,
     word,
@@ -103,6 +104,8 @@ def log(
         call.hold("log")
         words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin))
         return call.report(call.memory().log(words))
+    if holds_text_on_stdin():
+        raise UsageError("text came on stdin without --stdin", "write it with: … | tars-memory log --stdin")
     today = call.memory().today()
     if call.answered(fields(today, "date path text")):
         return 0
