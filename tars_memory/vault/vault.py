@@ -506,7 +506,7 @@ class _Sweep:
 
     @contextmanager
     def _scan(self, prefix: str) -> Iterator[Iterable[os.DirEntry[str]]]:
-        """List a folder, by its descriptor if possible; a folder that can't be listed is skipped.
+        """List a folder, by its descriptor if possible; a folder that can't be listed to its end is skipped.
 
         With a descriptor the kernel needn't resolve the whole path for each entry, which is a tenth of a sweep.
 
@@ -530,6 +530,8 @@ class _Sweep:
         try:
             with listing:
                 yield listing
+        except OSError as error:  # the rest of it can't be listed: a disk fails, a network folder is gone
+            self._skip_unreadable(prefix, error)
         finally:
             if folder is not None:
                 os.close(folder)

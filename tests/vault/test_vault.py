@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -137,12 +139,22 @@ def test_names_that_are_no_utf_8_are_passed_over_by_name(tmp_path: Path) -> None
     assert (len(found["x/"][0]), found["x/"][1]) == (2, 8)
 
 
-def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class FailingDisk(contextlib.nullcontext[None]):
+    """A listing that fails at its first entry."""
+
+    def __iter__(self) -> Iterator[os.DirEntry[str]]:
+        raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_an_unreadable_folder_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: bool) -> None:
     make(tmp_path, "a.md", "closed/b.md")
     real = os.scandir
 
     def scandir(path: str | int) -> object:  # by descriptor where a folder is removed
         if isinstance(path, str) and path.rstrip("/").endswith("closed"):
+            if failing:
+                return FailingDisk()
             raise PermissionError(13, "Permission denied")
         return real(path)
 
