@@ -266,7 +266,7 @@ def _reason(error: Exception) -> str:
 def _parse_error(error: Exception) -> str:
     if isinstance(error, RecursionError | MemoryError):
         return _TOO_DEEP
-    return str(error)[:200]
+    return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)[:200]
 
 
 def _no_number(text: str) -> Any:

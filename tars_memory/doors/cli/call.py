@@ -636,10 +636,9 @@ def instant(text: str, origin: str) -> datetime:
     """
     try:
         when = datetime.fromisoformat(text.strip())
-    except ValueError as error:
-        raise UsageError(
-            f"{origin}: {text!r} is not a date or time ({error})", "write it like 2026-11-21T14:30 or 2026-11-21"
-        ) from None
+    except ValueError:
+        hint = "write it like 2026-11-21T14:30 or 2026-11-21"
+        raise UsageError(f"{origin}: {text!r} is not a date or time", hint) from None
     if when.year not in YEARS:
         raise UsageError(f"{origin}: the year {when.year} is out of range", f"give one from {YEARS[0]} to {YEARS[-1]}")
     return when.astimezone()
