@@ -325,8 +325,9 @@ def bare(text: str, option: str) -> str:
         name = name[2:-2].partition("|")[0].partition("#")[0]
     name = " ".join(name.lstrip("#").split()) if option == "--topic" else " ".join(name.split())
     if not any(sign.isprintable() and not sign.isspace() and sign != "/" for sign in name):
-        raise UsageError(f"{option} {text!r} names nothing", f"write it like {option} Anna" if option == "--about" else
-                         "write it like --topic work, or --topic work/plans")  # fmt: skip
+        if option == "--topic":  # also of 'tags'
+            raise UsageError(f"{text!r} is not a tag", "write it like work, or work/plans")
+        raise UsageError(f"{option} {text!r} names nothing", f"write it like {option} Anna")
     return name
 
 

@@ -332,8 +332,8 @@ def history(
         return 0 if entries else 1
     if not entries:
         lost = call.workspace.store(writes=False).journal.emptied()
-        sentence = "no write is recorded" if lost else "nothing has been written yet"
-        call.out.say(sentence + (f" to {path}" if path else ""))
+        to = f" to {path}" if path else ""
+        call.out.say(f"no write{to} is recorded" if lost else f"nothing has been written{to} yet")
     elif call.out.screen:
         cli.screen.show_history(call.out, (_row(call.out, entry) for entry in islice(_of_interest(entries), limit)))
     else:

@@ -131,6 +131,7 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
     """Answer each line of stdin at once; return exit code 0 if any query had a hit."""
     memory = call.memory()
     codes: list[int] = []
+    raw = b""
     for raw in sys.stdin.buffer:
         text = raw.decode("utf-8", "surrogateescape").rstrip("\r\n").removeprefix("\ufeff")
         try:
@@ -156,6 +157,8 @@ def _each_line(call: Call, options: dict[str, Any], *, paths_only: bool) -> int:
         if not call.out.json:
             call.out.data("")  # an empty line ends each answer
         call.out.flush()
+    if not raw:
+        call.out.say("nothing came on stdin")
     return 0 if 0 in codes else max(codes, default=1)
 
 
