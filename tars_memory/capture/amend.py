@@ -12,7 +12,7 @@ from tars_memory.language.words import fold
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import document, entries as grammar
 from tars_memory.vault.model import Entry, Tier
-from tars_memory.vault.suspicion import visible
+from tars_memory.vault.suspicion import shell_word, visible
 from tars_memory.vault.writing.history import find_transactions, hide_former, of_scope
 
 if TYPE_CHECKING:
@@ -152,13 +152,13 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
     theirs = [named] if named is not None else _by_words(ctx, said, wanted)
     if not theirs:
         place = _place_named([*paths, *sessions, *others, *notes], wanted)
-        opens = f"tars-memory open {place} opens the note; " if place else ""
+        opens = f"tars-memory open {shell_word(place)} opens the note; " if place else ""
         raise NotFoundError(f"no entry {wanted!r}", f"{opens}tars-memory list shows entries with their REF")
     if anywhere:
         return theirs
     place = f"{theirs[0].path}:{theirs[0].line}"
     where = "is in a note that the memory reads and does not edit"
-    hint = f"tars-memory open {place} opens it in your editor"
+    hint = f"tars-memory open {shell_word(place)} opens it in your editor"
     if named is None:
         raise NotFoundError(f"no entry {wanted!r}: {place}, with these words, {where}", hint)
     raise UsageError(f"{place} {where}", hint)

@@ -270,7 +270,7 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
         if data := session.note(path).data:
             body = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
             if not body.strip().endswith(text.strip()):
-                open_it = f"nothing was written; change it there: tars-memory open {path}"
+                open_it = f"nothing was written; change it there: tars-memory open {suspicion.shell_word(path)}"
                 raise UsageError(f"there is a playbook {path}", open_it)
             _approve_playbook(ctx, session, path, text)
             return ctx.receipt(path, 1, "", heading)

@@ -19,6 +19,7 @@ from tars_memory.vault.links import block_ids, files_of, targets_in
 from tars_memory.vault.markdown.document import plain_heading
 from tars_memory.vault.markdown.facts import Fact, Predicates, folded
 from tars_memory.vault.markdown.lines import heading_of, is_speaker_line, passages
+from tars_memory.vault.suspicion import shell_word
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
@@ -431,7 +432,9 @@ def _part_of_note(vault: Vault, path: str, part: str) -> NamedPlace:
         section = document.find_section(part.rpartition("#")[2])
         found = None if section is None else NamedPlace(path, section.start_line, (section.title,))
     if found is None:
-        raise NotFoundError(f"{path} has no heading or block {part!r}", f"tars-memory open {path} opens the note")
+        raise NotFoundError(
+            f"{path} has no heading or block {part!r}", f"tars-memory open {shell_word(path)} opens the note"
+        )
     return found
 
 
@@ -469,7 +472,8 @@ def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) ->
             return path_of_note(reader, vault, numbered[0], scope=scope)
     near = list(dict.fromkeys([*names.beginning(name), *names.suggestions(name)]))[:SUGGESTIONS]
     raise NotFoundError(
-        f"no note is called {name!r}", did_you_mean(near) if near else f"tars-memory search {name} looks inside notes"
+        f"no note is called {name!r}",
+        did_you_mean(near) if near else f"tars-memory search {shell_word(name)} looks inside notes",
     )
 
 

@@ -92,7 +92,7 @@ def _for_extra(words: str, ctx: typer.Context) -> str:
     if any(param.param_type_name == "argument" for param in ctx.command.params):
         return "put quotes around words that belong together"
     option = next((param.opts[0] for param in ctx.command.params if getattr(param, "metavar", "") == "NOTE"), "")
-    return f"if it is a note: {ctx.command_path} {option} {words}" if option else ""
+    return f"if it is a note: {ctx.command_path} {option} {vault.suspicion.shell_word(words)}" if option else ""
 
 
 def say_interrupted(call: Call) -> None:
