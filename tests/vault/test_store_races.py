@@ -18,7 +18,7 @@ from steps import SteppedExchange, Steps
 from storekit import Place, add, after, swap
 
 from tars_memory.errors import TarsError
-from tars_memory.vault.folder import Folder
+from tars_memory.vault.folder import Folder, digest
 from tars_memory.vault.writing.store import Plan
 
 OLD = b"# A\n- one\n- two\n" + b"- filler\n" * 20
@@ -415,3 +415,22 @@ def test_undo_of_a_new_note_while_somebody_writes_into_it(
         assert place.is_settled()
     else:
         pytest.fail("more steps than expected")
+
+
+def test_a_save_that_the_kernel_held_up_until_the_note_was_removed_brings_the_note_back(
+    tmp_path: Path, patch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, SteppedExchange(Steps(patch), leases=True))
+    note = place.put("a.md", OLD)
+    remove = Folder.remove
+
+    def remove_while_an_editor_opens(folder: Folder, name: str) -> None:
+        patch.setattr(Folder, "remove", remove)
+        begin(lambda: in_place(note.with_name(name), THEIRS), place)  # it had found the file by its former name
+        remove(folder, name)
+
+    patch.setattr(Folder, "remove", remove_while_an_editor_opens)
+    with place.store().transaction("test") as transaction:
+        assert transaction.remove("a.md", digest(OLD)) is None
+    assert place.get("a.md") == THEIRS
+    assert place.is_settled()

@@ -523,10 +523,15 @@ def remove(job: Job, note: OpenNote) -> bool:
     if not as_read:
         _restore_name(job)
         return job.end(False)
-    with contextlib.suppress(OSError):  # the next writer removes it
+    try:
         job.folder.remove(job.temp)
-        job.end(True)
-    return True
+        late = late_write(note)
+    except OSError:
+        return True  # the next writer removes it
+    if late is not None:
+        save_late_write(job.folder, job.temp, late, note.stat.st_mode)
+        _restore_name(job)
+    return job.end(late is None)
 
 
 def _write_temp(
