@@ -14,7 +14,7 @@ from tars_memory.index import chunking
 from tars_memory.index.chunking import Parsed, pieces
 from tars_memory.settings import CUT
 from tars_memory.vault.links import targets
-from tars_memory.vault.markdown import lines
+from tars_memory.vault.markdown import document, lines
 from tars_memory.vault.markdown.lines import plain
 
 
@@ -334,9 +334,9 @@ def test_the_embedded_text_has_a_line_for_every_line_of_the_chunk() -> None:
 
 def test_a_huge_note_has_its_names_and_tags() -> None:
     data = b"---\ntitle: The log\naliases: [Logbook]\ntags: [sea]\nvalid-until: 2030-01-01\n---\n# Days\n\n"
-    note = parse("n.md", data + b"waves and wind\n\n" * 80_000)
+    note = parse("n.md", data + b"waves and wind\n\n" * document.MAX_PARSED_LINES)
     assert (note.title, note.aliases, note.tags) == ("The log", ("Logbook",), ("sea",))
     assert note.chunks[0].start_line > 6
     assert not any("Logbook" in chunk.text for chunk in note.chunks)
-    plain = parse("n.md", b"--- no front matter\n" + b"waves and wind\n\n" * 80_000)
+    plain = parse("n.md", b"--- no front matter\n" + b"waves and wind\n\n" * document.MAX_PARSED_LINES)
     assert (plain.title, plain.chunks[0].start_line) == ("n", 1)
