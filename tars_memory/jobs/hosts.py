@@ -379,7 +379,7 @@ class Hosts:
             rest = [
                 entry for entry in rest if entry.listed or ours(entry.value, entry.key) or entry.keys[0] not in known
             ]
-            after = _bytes(hostfile.insert(text, rest, ours))
+            after = hostfile.insert(text, rest, ours).encode("utf-8", "surrogateescape")
         except ValueError as error:
             raise SettingsError(f"{path} is left as it is: {error}", "mend it, then run this again") from error
         return Edit(name, path, target, current, after, base, tuple(notes))
@@ -396,7 +396,7 @@ class Hosts:
         previous: Any = None
         with contextlib.suppress(ValueError):
             previous = hostfile.values(_text(before)) if record else None
-        return _bytes(hostfile.remove(_text(current), ours, previous))
+        return hostfile.remove(_text(current), ours, previous).encode("utf-8", "surrogateescape")
 
 
 # --- contents of the files
@@ -522,12 +522,8 @@ def _digest(data: bytes | None) -> str:
 
 
 def _text(data: bytes | None) -> str:
-    """Decode a file; bytes that are not UTF-8 survive :func:`_bytes`."""
+    """Decode a file; bytes that are not UTF-8 are lone surrogates."""
     return (data or b"").decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _values(path: Path, data: bytes | None) -> Any:

@@ -861,15 +861,7 @@ def _latest_dates(query: Query, rows: Iterable[ChunkRow]) -> list[NamedDate]:
 
 def _day(row: ChunkRow | NoteRow) -> date | None:
     """Return the day of a chunk or a note; None if it is unknown, or only that of the last write."""
-    return None if row.date is None or row.date_is_weak else _parsed(row.date)
-
-
-def _parsed(day: str) -> date | None:
-    """Return an ISO day; None if it is none."""
-    try:
-        return date.fromisoformat(day)
-    except ValueError:
-        return None
+    return None if row.date is None or row.date_is_weak else vault.markdown.lines.calendar_day(row.date)
 
 
 def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
@@ -879,7 +871,7 @@ def date_fit(query: Query, row: ChunkRow | NoteRow) -> float:
 
 def day_fit(query: Query, day: str) -> float:
     """Return how well an ISO day fits the dates that the query names, 0 to 1; 0 if it is none."""
-    of = _parsed(day) if query.dates else None
+    of = vault.markdown.lines.calendar_day(day) if query.dates else None
     return 0.0 if of is None else max(weights.date_fit(named.distance(of)) for named in query.dates)
 
 
