@@ -163,7 +163,7 @@ LONG = {
     "words": "I prefer tea. " * sized(4_000_000),
     "braces": "{ " * sized(20_000_000),
     "marks": '{"a": "' + 'x"y, ' * sized(200_000),
-    "openings": "{" * 9 + "a" * sized(1_000_000),
+    "openings": "{" * 9 + "a" * sized(200_000),
     "fences": "```json\n" * sized(500_000),
     "quotes": '{"facts": [' + '"' * sized(1_000_000),
     "backslashes": '{"a":"' + "\\" * sized(1_000_000),
