@@ -473,6 +473,8 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Hilf mir beim Kochen: Ich bin Veganerin. Ich wohne in Köln.", ["Ich bin Veganerin", "Ich wohne in Köln"]),
         ("Ayúdame con el menú: soy vegana. Vivo en Lima.", ["Soy vegana", "Vivo en Lima"]),
         ("I need help with my taxes: I live in Cork. I have two kids.", ["I live in Cork", "I have two kids"]),
+        ("Help me with my character: I am a vampire. I live in Prague.", []),
+        ("Ayúdame con el problema: tengo dos hijos. Vivo en Lima.", []),
         ("Ho bisogno di aiuto con le tasse: abito a Bari. Ho due figli.", ["Abito a Bari", "Ho due figli"]),
         ("Ingredientes que tengo en casa: arroz y pollo. Soy vegano.", ["Soy vegano"]),
         ("El error que me sale: falta un archivo. Vivo en Lima.", ["Vivo en Lima"]),
