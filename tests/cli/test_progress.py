@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
+from tars_memory.doors.cli.app import run
+from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.output import Output, Progress
+from tars_memory.testing import make_vault
 
 
 class Terminal(io.StringIO):
@@ -128,3 +132,15 @@ def test_a_closed_terminal_stops_nothing(progress: Progress, terminal: Terminal,
     clock.now = 1.0
     progress.draw()
     progress.close()
+
+
+@pytest.mark.parametrize(("argv", "phase"), [(["export", "x.db"], "writing"), (["sleep", "--dry-run"], "night")])
+def test_work_that_counts_nothing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], phase: str
+) -> None:
+    named: list[str] = []
+    monkeypatch.setattr(Output, "announce", lambda _, phase, *_counts: named.append(phase))
+    monkeypatch.chdir(tmp_path)
+    root = make_vault(tmp_path / "vault", {"Memory.md": "- tea\n"})
+    assert run(argv, Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_DIR": str(root)})) == 0
+    assert any(phase in each for each in named)

@@ -402,7 +402,9 @@ def export(
     It holds what a search here would see, credentials masked; no notes of other projects and no conversations. Only you
     can read the file. It is a copy: nothing that is changed in it comes back.
     """
-    rows = call.memory().export(file, replace=replace)
+    memory = call.memory()
+    (call.out.progress() or call.out.announce)("writing the tables", 0, 0)
+    rows = memory.export(file, replace=replace)
     if not call.answered({"file": str(file), "tables": rows}):
         call.out.data(line(str(file)), of_notes=False)
         call.out.say(", ".join(f"{name}: {counted(count, 'row')}" for name, count in rows.items()))

@@ -63,6 +63,7 @@ def sleep(
         if not call.answered({"undone": txns}):
             call.out.data(f"{counted(len(txns), 'write')} of the last night taken back")
         return 0
+    (call.out.progress() or call.out.announce)("doing a night's work", 0, 0)
     night = nights.sleep(memory, sources or ())
     if not call.answered(night, night.notices):
         for step in night.steps:
