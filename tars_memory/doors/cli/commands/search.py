@@ -104,6 +104,8 @@ def search(
     if call.out.screen and not paths:
         options["per_note"] = PER_NOTE
     result = _ask(call, text, options)
+    if narrowing and text.strip() and not (result.hits or result.stale or _ask(call, "", options).hits):
+        result.notices.append("the options leave nothing to search, whatever the words")
     keep_hits(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
     return _answer(call, text, result, paths_only=paths, full=full, wanted=limit is not None)
 
