@@ -216,6 +216,15 @@ def test_a_question_about_a_day_finds_that_day_before_newer_talks(tmp_path: Path
     assert "Edith" in world.found(question)[0]
 
 
+@pytest.mark.parametrize("question", ["Goff le dimanche", "quelle est la ferme de ma tante ?"])
+def test_a_passage_is_before_talks_by_its_title_and_without_function_words(tmp_path: Path, question: str) -> None:
+    world = World(tmp_path, {"Marie Le Goff.md": "ferme, Brest\n"})
+    world.write("a.jsonl", turn("user", "quelle est la rue de ma tante, le dimanche ?", "2026-11-11T10:00"))
+    world.add()
+    found = world.found(question)
+    assert "ferme" in found[0] and len(found) > 1
+
+
 def test_sources_stand_in_the_persons_own_settings_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.write("a.jsonl", *HARBOUR)
     (world.root / ".tars").mkdir(exist_ok=True)

@@ -828,9 +828,10 @@ ALIKE = 0.1
 
 
 class Shares:
-    """Shares of a question's words that texts cover, weighted by idf, without the function words of one about a day.
+    """Shares of a question's words that texts cover, weighted by idf, without the function words of its language.
 
-    What is of a day that the question names covers the words for it.
+    What is of a day that the question names covers the words for it; a passage of a note covers what its title and its
+    headings say.
     """
 
     def __init__(self, query: Query, readers: Iterable[IndexReader]) -> None:
@@ -840,7 +841,7 @@ class Shares:
             rows += reader.chunk_count()
             for term, count in reader.frequencies(held).items():
                 held[term] += count
-        small = {query.stems[word] for word in query.words if word in query.small_words}
+        small = {query.stems[word] for word in query.words if word in query.small_words | query.grammar}
         counted = {term: count for term, count in held.items() if term not in small}
         self._idfs = {term: weights.idf(max(rows, 1), min(count, rows)) for term, count in counted.items()}
         self._total = sum(self._idfs.values())
@@ -862,8 +863,10 @@ class Shares:
 
     def sort_key(self, item: Hit | Answer) -> SortKey:
         """Return the key by which passages and lines are sorted; no share if the question has no words to count."""
+        above = () if isinstance(item, Answer) or item.tier == "talk" else (item.title, *item.headings)
+        counts = self._count("\n".join((*above, item.text)))
         met = candidates.day_fit(self._query, item.day) >= DAY_MET
-        terms = self._date_terms.union(self._count(item.text)) if met else self._count(item.text)
+        terms = self._date_terms.union(counts) if met else counts
         return SortKey(sum(self._idfs.get(term, 0.0) for term in terms) / (self._total or 1.0), item.day)
 
 

@@ -231,7 +231,7 @@ def forget(
         also = _also_withheld(call, near)
     receipt = memory.forget(named, everywhere=everywhere, also=also, parts=yes or call.interactive)
     if left := [turn for turn in near if turn not in also]:
-        where = ", ".join(f"{turn.log}:{turn.line}" for turn in left)
+        where = ", ".join(dict.fromkeys(f"{turn.log}:{turn.line}" for turn in left))
         receipt.notices.append(
             f"said of the same thing, and not withheld: {where}"
             + ("" if call.interactive else "; on a terminal forget asks about each")
