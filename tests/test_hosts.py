@@ -457,7 +457,7 @@ def test_a_vault_that_moved_is_told_and_mended(home: Path) -> None:
 def test_codex_is_asked_for_trust_until_it_wrote_it_down(home: Path) -> None:
     held = on(home)
     install(held, "codex", [sys.executable.replace("python", "tars-memory")])
-    assert "Codex waits until you trust SessionStart, UserPromptSubmit, PreCompact" in held.status("codex").problem
+    assert "it waits until you trust SessionStart, UserPromptSubmit, PreCompact" in held.status("codex").problem
     path = home / ".codex" / "hooks.json"
     state = "".join(
         f'[hooks.state."{path}:{event}:0:0"]\ntrusted_hash = "sha256:0"\n'
@@ -465,7 +465,7 @@ def test_codex_is_asked_for_trust_until_it_wrote_it_down(home: Path) -> None:
     )
     config = home / ".codex" / "config.toml"
     config.write_text(state)
-    assert "Codex waits until you trust PreCompact: type /hooks" in held.status("codex").problem
+    assert "it waits until you trust PreCompact: type /hooks in Codex" in held.status("codex").problem
     config.write_text(state + state.replace("session_start", "pre_compact").partition("\n[")[0])
     assert "trust" not in held.status("codex").problem
     config.write_text("[features]\nhooks = false\n")

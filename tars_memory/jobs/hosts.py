@@ -330,7 +330,7 @@ class Hosts:
         ]
         problems = [f"all hooks are switched off in {path} ({off})"] if off else []
         if untrusted:
-            problems.append(f"Codex waits until you trust {', '.join(untrusted)}: type /hooks in it")
+            problems.append(f"it waits until you trust {', '.join(untrusted)}: type /hooks in Codex")
         return problems
 
     def _config(self) -> Path:
