@@ -807,13 +807,7 @@ class Memory:
         """
         self.workspace.apply_pending_ticks()
         return curation.extraction.extract.from_sources(
-            self.workspace.capture,
-            sources,
-            model,
-            keep=keep,
-            force=force,
-            auto=auto,
-            progress=progress,
+            self.workspace.capture, sources, model, keep=keep, force=force, auto=auto, progress=progress
         )
 
     def import_memories(

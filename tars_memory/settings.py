@@ -995,8 +995,7 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
         return found
     if not named:
         raise VaultError(
-            "no vault here",
-            "name one with --vault or TARS_MEMORY_DIR, or make one: tars-memory init PATH",
+            "no vault here", "name one with --vault or TARS_MEMORY_DIR, or make one: tars-memory init PATH"
         )
     root = Path(os.path.expanduser(named))
     try:

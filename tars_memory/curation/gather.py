@@ -93,12 +93,7 @@ class Gathered(NamedTuple):
         return {one.id: one for proposal in every for one in (proposal, *proposal.parts)}
 
 
-def gather(
-    ctx: capture.remember.Caller,
-    *,
-    expired: bool = False,
-    related_for: int | None = None,
-) -> Gathered:
+def gather(ctx: capture.remember.Caller, *, expired: bool = False, related_for: int | None = None) -> Gathered:
     """Return everything that waits for review.
 
     Args:

@@ -262,12 +262,7 @@ class Batches:
     """
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        vault: Vault,
-        limits: LimitsOptions,
-        look: Look,
-        wanted: str | None = None,
+        self, connection: sqlite3.Connection, vault: Vault, limits: LimitsOptions, look: Look, wanted: str | None = None
     ) -> None:
         if not stored(connection):  # so that an interrupted first build continues
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('recipe', ?)", (look.recipe,))

@@ -179,8 +179,7 @@ def manifest_of(model: str, cache: Path) -> Manifest:
         if manifest is not None and manifest.name == model:
             return manifest
     raise errors.ModelUnavailableError(
-        f"the embedding model {model} is not on this machine",
-        f"fetch it once with: tars-memory models use {model}",
+        f"the embedding model {model} is not on this machine", f"fetch it once with: tars-memory models use {model}"
     )
 
 

@@ -512,11 +512,7 @@ def _words(
 
 
 def word_bits(
-    np: Any,
-    hidden: Any,
-    offsets: Sequence[tuple[int, int]],
-    spans: Sequence[tuple[int, int]],
-    centre: Any = None,
+    np: Any, hidden: Any, offsets: Sequence[tuple[int, int]], spans: Sequence[tuple[int, int]], centre: Any = None
 ) -> tuple[bytes, list[int]]:
     """Return the signs of the words' vectors and the indexes of the spans that have one: those that contain a token.
 

@@ -176,10 +176,7 @@ def _may_write(connection: psycopg.Connection[Row], where: Address) -> bool:
     if row is None:
         row = connection.execute("SELECT has_database_privilege(current_database(), 'CREATE')").fetchone()
         if row is None or not row[0]:
-            raise TeamIndexError(
-                f"the role {connection.info.user} may not create anything in {where.shown}",
-                GRANTS,
-            )
+            raise TeamIndexError(f"the role {connection.info.user} may not create anything in {where.shown}", GRANTS)
     return bool(row[0])
 
 

@@ -231,8 +231,7 @@ def _fill_from_cache(connection: sqlite3.Connection, store: VectorCache, model: 
     last = 0
     while True:
         rows: list[tuple[int, bytes]] = connection.execute(
-            f"SELECT id, hash FROM chunks WHERE {lacking(newest)} AND id > ? ORDER BY id LIMIT ?",
-            (last, FILL_PAGE),
+            f"SELECT id, hash FROM chunks WHERE {lacking(newest)} AND id > ? ORDER BY id LIMIT ?", (last, FILL_PAGE)
         ).fetchall()
         if not rows:
             return

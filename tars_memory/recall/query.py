@@ -27,15 +27,7 @@ from tars_memory import language as languages, vault
 from tars_memory.errors import TarsError, UsageError, counted
 from tars_memory.index.fulltext import Filter
 from tars_memory.language import words as language
-from tars_memory.language.words import (
-    ASKING_WORDS,
-    STOP_WORDS,
-    WORD,
-    fold,
-    runs_and_rest,
-    tokens,
-    unspaced_runs,
-)
+from tars_memory.language.words import ASKING_WORDS, STOP_WORDS, WORD, fold, runs_and_rest, tokens, unspaced_runs
 
 if TYPE_CHECKING:
     from tars_memory.recall.names import Selection

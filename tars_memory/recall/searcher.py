@@ -515,12 +515,7 @@ class Search:
         result.stale += self._unread_logs
 
     def _conversation_lines(
-        self,
-        talks: Talks,
-        reader: TalkReader,
-        query: Query,
-        vector: QueryVector | None,
-        narrowed: Filter,
+        self, talks: Talks, reader: TalkReader, query: Query, vector: QueryVector | None, narrowed: Filter
     ) -> list[Answer]:
         """Return the lines of conversations that answer, as a prompt shows them: with day and speaker; the lines are
         added to :attr:`conversations` too.

@@ -77,11 +77,7 @@ def from_sources(
 
 
 def prompts_for(
-    ctx: Caller,
-    sources: Iterable[str | os.PathLike[str] | BinaryIO],
-    model: LanguageModel | str | None,
-    *,
-    force: bool,
+    ctx: Caller, sources: Iterable[str | os.PathLike[str] | BinaryIO], model: LanguageModel | str | None, *, force: bool
 ) -> Prompts:
     """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
     opened_model = open_model(ctx.settings, model)

@@ -365,8 +365,7 @@ class ProviderModel:
         status = f" (HTTP {answer['status']})" if isinstance(answer.get("status"), int) else ""
         if kind == "Timeout":
             return ModelUnavailableError(
-                f"{self.name} did not answer within {self._options.timeout:g} s",
-                "try again, or set llm.timeout higher",
+                f"{self.name} did not answer within {self._options.timeout:g} s", "try again, or set llm.timeout higher"
             )
         if kind == "ModuleNotFoundError":
             return ModelUnavailableError(f"litellm can't be used: {answer['message']}", installing("llm"))

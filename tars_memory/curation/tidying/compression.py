@@ -98,12 +98,7 @@ class Compressed(NamedTuple):
 
 
 def compress(
-    ctx: Caller,
-    *,
-    by: str | None = None,
-    before: date | None = None,
-    apply: bool = False,
-    allowed: bool = False,
+    ctx: Caller, *, by: str | None = None, before: date | None = None, apply: bool = False, allowed: bool = False
 ) -> Compressed:
     """Plan which sessions to archive, and the summaries that take their place; with ``apply`` carry out the plan.
 

@@ -106,13 +106,7 @@ def _ids(finding: Finding) -> list[str]:
     return [finding.id, *([_proposal(finding, finding.entry, "").id] if finding.entry else [])]
 
 
-def tidy(
-    ctx: Caller,
-    *,
-    apply: bool = False,
-    ignore: bool = False,
-    ids: Collection[str] = (),
-) -> Tidied:
+def tidy(ctx: Caller, *, apply: bool = False, ignore: bool = False, ids: Collection[str] = ()) -> Tidied:
     """Find problems; with ``apply`` fix them or propose a change, with ``ignore`` ignore them from now on.
 
     Args:

@@ -178,11 +178,7 @@ class Transaction:
                 last = {"txn": self.id}
             if last is not None and journal.begins_file:
                 # A clock that jumps ahead must not cost the history: "now" is at most a month after the last write.
-                prune(
-                    journal,
-                    min(now, time_of(str(last["txn"])) + timedelta(days=31)),
-                    store.options.journal_days,
-                )
+                prune(journal, min(now, time_of(str(last["txn"])) + timedelta(days=31)), store.options.journal_days)
         self.id = next_txn(now, str(last["txn"]) if last else None)
 
     @contextlib.contextmanager

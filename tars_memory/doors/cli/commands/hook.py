@@ -17,17 +17,7 @@ from tars_memory.doors.cli.call import Call, Command, call_of, command, flag, op
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
 from tars_memory.errors import ModelUnavailableError, StateError, UnwritableError, UsageError, reason
 from tars_memory.jobs import hooks
-from tars_memory.settings import (
-    ACTOR,
-    AUTHOR,
-    AUTO,
-    PROJECT,
-    HookOptions,
-    Settings,
-    allows,
-    find_vault,
-    here,
-)
+from tars_memory.settings import ACTOR, AUTHOR, AUTO, PROJECT, HookOptions, Settings, allows, find_vault, here
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
