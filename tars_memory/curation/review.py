@@ -214,7 +214,7 @@ class Review:
             ticks.mark_settled(self, found, but={mark for decision in chosen for mark in decision.marks})
 
         def also(session: WriteSession) -> None:
-            decided = [proposal for decision in chosen for proposal in (decision.proposal, *decision.instead)]
+            decided = ticks.as_offered(chosen, found.offered)
             ticks.clear(session, self.ctx.vault, {proposal.id for proposal in decided}, decided=decided)
 
         return commit(self.ctx, chosen, also=also)

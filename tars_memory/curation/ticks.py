@@ -253,7 +253,7 @@ def apply_ticks(review: Review) -> tuple[list[Reviewed], list[str], list[Recorde
     recorded_at = {tick.id: tick.time for tick in recorded_ticks(ctx)}
     lines = {name: tick.line for name, tick in ticks.items()}
     stale = (present & decided) - offered.keys()
-    done, failures = _commit(ctx, chosen, stale, taken, recorded_at, lines)
+    done, failures = _commit(ctx, chosen, stale, taken, recorded_at, lines, offered)
     return done, [*notices, *refused, *gone, *conflicts, *failures], []
 
 
@@ -281,6 +281,7 @@ def _commit(
     taken: set[tuple[object, ...]],
     recorded_at: Mapping[str, str],
     lines: Mapping[str, int],
+    offered: Mapping[str, Proposal],
 ) -> tuple[list[Reviewed], list[str]]:
     """Commit decisions in two transactions: those whose ticks an agent's process recorded have their own.
 
@@ -294,6 +295,7 @@ def _commit(
         taken: the state of each item of the note when it was read.
         recorded_at: by proposal id, when an agent's process recorded the tick.
         lines: by proposal id, where the tick is.
+        offered: by id, the proposals as they were offered.
     """
 
     def still_stale() -> set[str]:
@@ -306,8 +308,8 @@ def _commit(
 
     def commit_batch(batch: Sequence[Decision]) -> Reviewed:
         def also(session: vault.writing.store.WriteSession) -> None:
-            ids = still_stale() | {proposal.id for proposal in _proposals(batch)}
-            clear(session, ctx.vault, ids, taken, _proposals(batch))
+            decided = as_offered(batch, offered)
+            clear(session, ctx.vault, still_stale() | {proposal.id for proposal in decided}, taken, decided)
 
         times = [recorded_at[decision.proposal.id] for decision in batch if decision.proposal.id in recorded_at]
         return commit(ctx, batch, by_tick=True, ticked=min(times, default=""), also=also)
@@ -329,9 +331,10 @@ def _commit(
     return done, notices
 
 
-def _proposals(decisions: Iterable[Decision]) -> list[Proposal]:
-    """Return the proposals that are decided, and those that others take the place of."""
-    return [proposal for decision in decisions for proposal in (decision.proposal, *decision.instead)]
+def as_offered(decisions: Iterable[Decision], offered: Mapping[str, Proposal]) -> list[Proposal]:
+    """Return the proposals that are decided, and those that others take the place of, as Review.md has them."""
+    decided = (proposal for decision in decisions for proposal in (decision.proposal, *decision.instead))
+    return [offered.get(proposal.id, proposal) for proposal in decided]
 
 
 def clear(
@@ -348,7 +351,7 @@ def clear(
         vault: where to look for copies.
         ids: of the decided proposals.
         taken: the states of the items when the note was read; empty for decisions made elsewhere.
-        decided: the proposals that are decided now, among ``ids``.
+        decided: the proposals that are decided now, among ``ids``, as they were offered.
 
     Raises:
         ConflictError: the person changed one of the items in the meantime.

@@ -405,6 +405,17 @@ class TestTicks:
         assert not (desk.root / "Review.md").exists()
         assert desk.offered() == []
 
+    @pytest.mark.parametrize("box", ["x", "+", "m", "-"])
+    @pytest.mark.parametrize("key", ["to", "ends", "or"])
+    def test_what_the_person_wrote_at_the_end_of_a_detail_stays(self, desk: Desk, box: str, key: str) -> None:
+        desk.write(DUBLIN)
+        desk.say("I live in Cork now.")
+        desk.person().review().write_note()
+        note = re.sub(rf"(  - {key}:: .*)", r"\1 ask Anna first", desk.note("Review.md"))
+        desk.write(note.replace("- [ ] lives in", f"- [{box}] lives in"), "Review.md")
+        assert len(desk.person().review().from_note().decided) == 1
+        assert " ask Anna first\n" in desk.note("Review.md")
+
     def test_words_changed_in_place(self, desk: Desk) -> None:
         desk.write(DUBLIN)
         desk.say("I live in Cork now.")
