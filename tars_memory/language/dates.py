@@ -70,10 +70,9 @@ def tells_time(word: str) -> bool:
     """Whether a word of any language only says how often (``voortaan``), or is a unit of time, a day, a month or a
     number.
     """
-    tables = map(_words, LANGUAGES)
-    return any(t.always.fullmatch(word) or word in (*t.units, *t.weekdays, *t.numbers) for t in tables) or (
-        word in _spelt_months()
-    )
+    named = ({*table.units, *table.weekdays, *table.numbers} for table in map(_words, LANGUAGES))
+    always = any(_words(code).always.fullmatch(word) for code in LANGUAGES)
+    return always or word in _spelt_months() or any(word in names for names in named)
 
 
 def names_day(text: str, code: str) -> bool:
