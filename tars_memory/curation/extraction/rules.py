@@ -1,9 +1,10 @@
 """The extractor without a model: finds what people ask to be remembered, and what they plainly state about themselves.
 
 A statement is kept in the person's own words, in the first person, cut to the longest part of a sentence that can stand
-alone, with the "I" that it shares with the part before. Nothing is reworded, so nothing is claimed that was not said. The rules prefer to find nothing rather than
-junk: they ignore questions, wishes, guesses, hearsay, pasted text, texts to work on, role play and instructions for the
-task at hand, and statements that refer to something else ("I like that one"). The words and patterns are in
+alone, with the "I" that it shares with the part before. Nothing is reworded, so nothing is claimed that was not said.
+The rules prefer to find nothing rather than junk: they ignore questions, wishes, guesses, hearsay, pasted text, texts
+to work on, role play and instructions for the task at hand, and statements that refer to something else ("I like that
+one"). The words and patterns are in
 :mod:`tars_memory.language`.
 
 Its tables also have the patterns of facts; a pattern must match the whole statement. Its groups are ``object``, the
