@@ -505,7 +505,8 @@ class FactsView(View):
             found, notices = answer.value
             self.take(found, "ref", stays=self._stays)
             self._stays = True
-            self.state = [counted(len(found), "fact") if found else "no such fact is known", *notices]
+            none = "no such fact is known" if self.typed.strip() else "there are no facts yet"
+            self.state = [counted(len(found), "fact") if found else none, *notices]
             self.look()
 
     def preview(self, item: Fact) -> None:

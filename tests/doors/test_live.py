@@ -331,7 +331,7 @@ def test_a_vault_that_is_being_read_says_so(tmp_path: Path, monkeypatch: pytest.
         go.set()
         await until(pilot, lambda: "reading" not in shown(app, "foot") and "the newest" in shown(app, "foot"))
         await pilot.press("tab", "tab")
-        await until(pilot, lambda: isinstance(app.view, FactsView) and "no such fact" in shown(app, "foot"))
+        await until(pilot, lambda: isinstance(app.view, FactsView) and "no facts yet" in shown(app, "foot"))
 
     piloted(root, tmp_path / "home", act)
 
