@@ -65,7 +65,7 @@ def test_it_prints_where_what_stands(tm: Callable[..., Answer], house: House, ch
     told = tm("extract", chat)
     assert told.code == 0
     rows = told.out.splitlines()
-    assert rows[0].startswith("sessions/2026-11-21 1016 matter.md:1:")
+    assert rows[0].startswith("sessions/2026-11-21 1016 conversation.md:1:")
     assert rows[0].endswith(f".md:1:{chat}, 32 turns examined")
     assert [row.split(":", 2)[::2] for row in rows[1:]] == [["2026-11-21.md", text] for text in KEPT]
     for row in rows[1:]:

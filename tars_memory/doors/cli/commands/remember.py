@@ -178,12 +178,13 @@ def edit(
     words, *tags = map(call.ask_about_secrets, (call.words(text, "TEXT"), *(tag or ())))
     memory = call.memory()
     target = _named(call, memory, target)
-    was = "" if call.out.json else memory.show(target).text
+    old = memory.show(target)
+    was = cli.output.masked_value(old.text, call.out.notes, old.path)  # while its note still says what it is
     receipt = memory.edit(target, words, tags=tags, bare=bare)
     code = call.report(receipt, repeated="it says so already; nothing was written")
-    if was and receipt.written:
+    if receipt.written and not call.out.json:
         call.out.say(f"was: {line(was)}")
-        call.out.say(f"now: {line(receipt.text)}")
+        call.out.say(f"now: {line(cli.output.masked_value(receipt.text, call.out.notes, receipt.path))}")
     return code
 
 
