@@ -597,7 +597,11 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("openai key", "sk-", _B + r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}"),
     ("api key", "sk-", _B + r"sk-(?:[a-z0-9]{2,8}-)?(?:[A-Za-z0-9]{20,}|" + _ID + r")[A-Za-z0-9_-]*"),
     ("api key", _SHORT_PREFIXES, _B + rf"(?:{_SHORT_PREFIXES})[A-Za-z0-9]{{32,}}"),
-    ("api key", _LONG_PREFIXES, _B + rf"(?:{_LONG_PREFIXES})(?=[a-z_.-]{{0,40}}[A-Z0-9])[A-Za-z0-9_.-]{{19,}}"),
+    (
+        "api key",
+        _LONG_PREFIXES,
+        _B + rf"(?:{_LONG_PREFIXES})(?=[\w.-]{{0,80}}?(?:\d[A-Za-z]|[a-z][A-Z]))[A-Za-z0-9_.-]{{19,}}",
+    ),
     ("google api key", "AQ.", r"(?<![A-Za-z0-9.])AQ\.[A-Za-z0-9_-]{40,}"),
     ("huggingface token", "hf_|api_org_", _B + r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
     ("groq key", "gsk_", _B + r"gsk_[A-Za-z0-9]{40,}"),
@@ -734,18 +738,25 @@ _PGPASS = (
 )
 _WIFI = r"(?i)\bWIFI:(?:[A-Z0-9]{1,4}:(?>(?:[^;\\\r\n]|\\.){0,64});[ \t]?){0,8}?P:((?:[^;\\\r\n]|\\.)+)"
 
+_WORD = r"[ \t]+[^\s;|&,-][^\s;|&,]{0,200}"
+_LOGIN = (
+    r"\b(?:docker|podman|nerdctl|buildah|skopeo|helm|oc|az)[ \t]+(?:[^\s;|&,]{1,200}[ \t]+){0,2}login"
+    rf"(?:{_WORD})?(?:[ \t]+-[\w=-]{{1,200}}(?:{_WORD}){{0,2}}){{0,4}}?[ \t]+-p[ \t=]*[\"']?([^\s\"'$-][^\s\"']{{3,}})"
+)
+"""A command that logs in, its server and options before that of the password: another command's ``-p`` is a port."""
+_SUDO = (
+    r"\b(?:echo|printf)[ \t]+(?:-n[ \t]+)?[\"']?((?<=[\"'])[^\"'|$\r\n]{3,}|[^\s\"'|$]{3,})[\"']?"
+    r"[ \t]*\|[ \t]*sudo[ \t]+(?:-\w{0,8}S|--stdin)\b"
+)
+
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     # kind, hints (`|` between), pattern
     ("password", "curl", r"\bcurl\b[^\r\n]{0,200}?\s(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{3,})"),
     ("password", "mysql", r"\bmysql\w{0,8}\b[^\r\n]{0,120}?\s-p([^\s\"'-][^\s\"']{3,})"),
     ("password", "sshpass", r"\bsshpass\s+-p\s*[\"']?([^\s\"']{3,})"),
     ("password", "redis-cli", r"\bredis-cli\b[^\r\n]{0,120}?\s(?:-a|--pass)\s+[\"']?([^\s\"']{4,})"),
-    (
-        "password",
-        "docker|podman",
-        r"\b(?:docker|podman)[ \t]+login\b[^\r\n]{0,120}?\s-p[ \t]*[\"']?([^\s\"'$-][^\s\"']{3,})",
-    ),
-    ("password", "sudo -S", r"\becho[ \t]+(?:-n[ \t]+)?[\"']?([^\s\"'|$]{3,})[\"']?[ \t]*\|[ \t]*sudo -S"),
+    ("password", "login", _LOGIN),
+    ("password", "sudo", _SUDO),
     ("password", "login", r"\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4}(\S{3,})"),
     ("session cookie", "SESSI|sess|Sess|sid=|SID|remember_|logged_in_|li_at=|.AspNet", _COOKIE),
     ("wifi password", "WIFI:|wifi:|Wifi:", _WIFI),

@@ -239,6 +239,9 @@ NONE = (
     "pin header row: 4821, PIN pad row A: 1234 boxes, pass @Anna2026 on",
     "credentials: BSc, MSc; logins: Anna and Ben, 12 in all",
     "fc-bayern-muenchen-2024-25-saison, as-built-drawings-2026, tr_dev_some_long_identifier_name, doses of 40",
+    "n8n_api_key_for_production_2, tr_prod_warehouse_customers_v2 and cal_live_events_calendar_2026 are tables",
+    "docker login, then docker run -p 8080:80 nginx; docker login && docker run -d -p 5432:5432 postgres",
+    "docker login and mkdir -p /srv/data; after podman login quay.io do podman run -p 8080:80",
 )
 
 
@@ -264,7 +267,9 @@ def test_keys_that_are_known_by_their_beginning_are_masked_without_a_word_for_a_
         "https://hook.eu1.make.com/{}": "".join(dice.choices("abcdefghij0123456789", k=32)),
         "https://maker.ifttt.com/trigger/tea/with/key/{}": "".join(dice.choices(ALNUM, k=22)),
         "docker login -u anna -p {} ghcr.io": "hunter2zebra",
+        "helm registry login ghcr.io -u anna -p {}": "hunter2zebra",
         "echo '{}' | sudo -S apt update": "hunter2zebra",
+        "printf '{}' | sudo -kS true": "two zebras",
         "https://d1.cloudfront.net/x?Expires=1&Signature={}": "Ab3~_" + "".join(dice.choices(ALNUM, k=80)),
         "https://calendar.google.com/calendar/ical/a%40b.de/private-{}/basic.ics": f"{dice.getrandbits(128):032x}",
         "otpauth-migration://offline?data={}": "".join(dice.choices(ALNUM, k=60)),
