@@ -117,6 +117,18 @@ def test_a_night_says_what_a_model_left_out(place: Path, monkeypatch: pytest.Mon
     assert night.steps[0].counts["left_out"] == 1
 
 
+def test_a_night_says_once_how_much_no_rule_can_read(place: Path) -> None:
+    for name, said in (
+        ("a", ["我对花生过敏", "我住在杭州", "谢谢你"]),
+        ("b", ["我住在宁波", "我喜欢喝茶", "再见", "好的"]),
+    ):
+        rows = (json.dumps({"role": "user", "content": text, "timestamp": START.isoformat()}) for text in said)
+        (place / "logs" / f"{name}.jsonl").write_text("\n".join(rows))
+    with opened(place, START) as memory:
+        told = [notice[:35] for notice in nights.sleep(memory, [str(place / "logs")]).notices if "turns" in notice]
+    assert told == ["0 of 7 turns are in a language that"]
+
+
 def test_a_diary_from_before_stays_until_the_person_moves_it(place: Path) -> None:
     days = [f"{START.date() - timedelta(days=100 + back):%Y-%m-%d}.md" for back in range(nights.MOST_ARCHIVED + 1)]
     for day in days:

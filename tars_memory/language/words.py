@@ -614,7 +614,7 @@ def language_of(text: str, usual: str = "") -> str:
 
     Args:
         text: any.
-        usual: the language to choose if several fit equally well.
+        usual: the language to choose if several fit equally well; one word of it will do, if it is said often enough.
     """
     judged = text[:JUDGED_BY]
     latin = (word for word in _LETTERS.findall(judged) if max(word) < "\u0250")
@@ -632,7 +632,7 @@ def language_of(text: str, usual: str = "") -> str:
     if not counts:
         return ""
     best = max(LANGUAGES, key=lambda code: (different[code], counts[code], code == usual))
-    least = min(3, 1 if len(words) < 6 else (len(words) + 1) // 3)
+    least = min(3, 1 if len(words) < 6 or best == usual else (len(words) + 1) // 3)
     enough = counts[best] >= max(least, KNOWN_SHARE * len(words)) and different[best] >= min(2, least)
     return best if enough else ""
 

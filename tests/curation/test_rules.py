@@ -1307,6 +1307,12 @@ def test_turns_that_the_rules_cannot_read_are_counted() -> None:
     assert [(found.turns, found.unread) for found in (read(*chinese), read(*mixed))] == [(2, (1, 3)), (3, (3,))]
     supper = ("Bugün ne pişirsem?", "…", "Et yemiyorum ama, vejetaryenim. Eşim de İzmir'de çalışıyor")
     assert read(*supper).unread == (1, 3)
+    key, tin = (
+        "Remember: the spare engine key hangs behind the chart table.",
+        "Ik gebruik oxaalzuur in december, 35 gram per liter.",
+    )
+    for turns in (("I live in Cork.", "Fine.", key), ("Ik woon in Deventer en ik heb bijen.", "Mooi.", tin)):
+        assert not read(*turns).unread, "one word of the conversation's language will do, if it is said often enough"
     turkish = ("Merhaba", "Bir sorum var", "Ben öğretmenim", "Çayı kahveye tercih ederim", "Ankara'ya gideceğim")
     swedish = ("Hej, jag har en fråga", "Fint", "Jag bor i Lund", "Tack", "Jag är allergisk mot nötter")
     for turns in (turkish, swedish):

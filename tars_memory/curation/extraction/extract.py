@@ -139,6 +139,8 @@ class Examiner:
     ) -> None:
         self.ctx = ctx
         self.skipped: list[Skipped] = []
+        self._turns = self._unread = 0
+        self._told = ""
         self._min_turns = 0 if force else ctx.settings.extract.min_user_turns
         self._model = model
         self.by_rules = model is None
@@ -188,7 +190,6 @@ class Examiner:
         self.skipped = []
         done: list[ExtractedSession] = []
         failure: ModelUnavailableError | None = None
-        turns = unread = 0
         for transcript in transcripts:
             task = self.task(transcript)
             if task is None:
@@ -203,17 +204,17 @@ class Examiner:
                 failure = error
                 self.skipped.append(Skipped(task.transcript.source, error.message, failed=True))
                 break
-            turns, unread = turns + drawn.turns, unread + len(drawn.unread)
+            self._turns, self._unread = self._turns + drawn.turns, self._unread + len(drawn.unread)
             if drawn.until:
                 task = self._cut(task, drawn.until)
             session = self._kept(task, drawn)
             if session is not None:
                 done.append(session)
-        if unread:
+        if self._unread:  # said once of all calls: a night makes one for each conversation
             known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
-            share = f"{turns - unread:,} of {counted(turns, 'turn is', 'turns are')} {known}"
-            advice = "a model can read the rest: tars-memory extract --model NAME"
-            self.ctx.notices.append(f"{share}; {advice}")
+            share = f"{self._turns - self._unread:,} of {counted(self._turns, 'turn is', 'turns are')} {known}"
+            before, self._told = self._told, f"{share}; a model can read the rest: tars-memory extract --model NAME"
+            self.ctx.notices[:] = [*(notice for notice in self.ctx.notices if notice != before), self._told]
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 
