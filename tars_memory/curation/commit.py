@@ -153,7 +153,6 @@ def _change_of(decision: Decision, notes_section: str, today: str) -> Change:
     """
     proposal = decision.proposal
     text = proposal.text if decision.text is None else decision.text
-    worded = proposal.op in ("append", "replace") or (proposal.op == "add_section" and bool(proposal.text.strip()))
     source = proposal.source if re.fullmatch(SOURCE, proposal.source) else ""
     author = _author(proposal)
     if proposal.op == "fact":
@@ -172,7 +171,7 @@ def _change_of(decision: Decision, notes_section: str, today: str) -> Change:
             # Review.md shows only the title, so the person's words there are a new title.
             text = playbooks.retitled(proposal.text, grammar.heading(text))
         return change._replace(section="", text=text, time=today)
-    if not worded:
+    if not proposal.takes_words:
         return change
     return change._replace(text=_line_words(text, proposal), provenance=source, label=proposal.date, author=author)
 

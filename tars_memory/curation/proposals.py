@@ -315,6 +315,13 @@ class Proposal(NamedTuple):
         return self.parts or (self,)
 
     @property
+    def takes_words(self) -> bool:
+        """Whether the person's words can take the place of its own: it writes some."""
+        return self.op in ("append", "replace", "fact", "create") or (
+            self.op == "add_section" and bool(self.text.strip())
+        )
+
+    @property
     def line_text(self) -> str:
         """Its words as a plain line; for a fact, those that it was said in."""
         return self.fact.instead.text if self.fact else self.text

@@ -215,7 +215,7 @@ class Review:
 
         def also(session: WriteSession) -> None:
             decided = ticks.as_offered(chosen, found.offered)
-            ticks.clear(session, self.ctx.vault, {proposal.id for proposal in decided}, decided=decided)
+            ticks.clear(session, self.ctx, {proposal.id for proposal in decided}, decided=decided)
 
         return commit(self.ctx, chosen, also=also)
 

@@ -2,22 +2,23 @@
 
 Each proposal is one bullet, ``- [ ] words ^r-ID``, with details nested below it. ``[x]`` accepts it, ``[-]`` rejects
 it, ``[+]`` accepts it and keeps the line that it would replace or the fact that it would end, and ``[m]`` keeps a fact
-as a line of ``Memory.md``. If the person changes the words, the new words are accepted. Each related line has a box of
-its own below the proposal, ``- [ ] replace: text ^r-ID-REF``: a line is replaced only if its box is ticked. Proposals
-of one conversation are nested below one box, ``- [ ] Keep all lines … ^r-ID-all``, which decides those whose own box is
-empty. Anything ambiguous (a line that is cut off or joined with another, a proposal that is decided in two ways, a box
-that nobody knows) waits, and a notice says so: each line with a mark is read as a task, waits visibly, or is told.
+as a line of ``Memory.md``. If the person changes the words or the place (``to::``), that is what is accepted, or it
+waits; a change of another detail decides nothing, and stays. Each related line has a box of its own below the proposal,
+``- [ ] replace: text ^r-ID-REF``: a line is replaced only if its box is ticked. Proposals of one conversation are
+nested below one box, ``- [ ] Keep all lines … ^r-ID-all``, which decides those whose own box is empty. Anything
+ambiguous (a line that is cut off or joined with another, a proposal that is decided in two ways, a box that nobody
+knows) waits, and a notice says so: each line with a mark is read as a task, waits visibly, or is told.
 
 Everything else in the note is the person's, and stays byte for byte.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from tars_memory.curation.proposals import BESIDE, NEW, Proposal, Related
+from tars_memory.curation.proposals import BESIDE, NEW, PlainLine, Proposal, Related
 from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
 from tars_memory.vault import playbooks
@@ -83,6 +84,8 @@ _OURS = re.compile(
     rf"\[[^\[\]]*\][ \t]*(?:(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}|.*\^r-[0-9a-z]{{8}})(?:[ \t].*)?$)"
 )
 """A line that we write below a proposal or a group: a detail, the box of a related line, a proposal of the group."""
+_TO = re.compile(rf"[ \t]+{MARK}[ \t]+to:: (.*?)[ \t]*")
+"""The detail that says where the line goes."""
 _CUT_OFF = re.compile(rf"[ \t]*(?:[ \t]{MARK}(?:[ \t]*\[.*)?[ \t]*)?")
 """A line after which another box of the same proposal may be missing: a blank line, or a box, perhaps cut off."""
 
@@ -113,6 +116,7 @@ class ReviewItem(NamedTuple):
         above: box and words of the line above, if that has no mark; empty for none.
         inside: whether it is below a box for all lines of a conversation; if its own box is empty, ``box`` is that
             box's character.
+        place: where its details say that it goes; empty if they don't.
     """
 
     id: str
@@ -125,6 +129,7 @@ class ReviewItem(NamedTuple):
     labels: tuple[str, ...] = ()
     above: tuple[str, str] = ("", "")
     inside: bool = False
+    place: str = ""
 
     @property
     def decided(self) -> bool:
@@ -145,7 +150,7 @@ class ReviewItem(NamedTuple):
     @property
     def state(self) -> tuple[object, ...]:
         """Everything that its decision is made from: the same wherever the line is."""
-        return self.id, self.box, self.words, self.replaces
+        return self.id, self.box, self.words, self.replaces, self.place
 
 
 class Ticked(NamedTuple):
@@ -158,6 +163,7 @@ class Ticked(NamedTuple):
         line: 1-based.
         as_line: a fact becomes a line of Memory.md.
         replaces: REFs of the related lines that it replaces, in order.
+        place: where the note says that it goes; empty for a rejection, or if it doesn't say.
     """
 
     accept: bool
@@ -166,6 +172,7 @@ class Ticked(NamedTuple):
     line: int
     as_line: bool = False
     replaces: tuple[str, ...] = ()
+    place: str = ""
 
 
 def ticked(data: bytes) -> bool:
@@ -234,7 +241,14 @@ class _Page:
         doubt = self._doubt(entry, words, f"r-{marks[0]}") if len(marks) == 1 else SEVERAL
         if box and _BOX.match(words):
             doubt = doubt or BOXES
-        return ReviewItem("", char, words, entry.line, doubt, entry, above=self._above(entry), inside=inside)
+        above, place = self._above(entry), self._place(entry)
+        return ReviewItem("", char, words, entry.line, doubt, entry, above=above, inside=inside, place=place)
+
+    def _place(self, entry: Entry) -> str:
+        """Return where a proposal's details say that it goes; empty if they don't."""
+        below = self.rows[entry.line + entry.raw.count("\n") + 1 : entry.end_line + 1]
+        own = takewhile(lambda row: not _MARK.search(row), below)
+        return next((found[1] for found in map(_TO.fullmatch, own) if found), "")
 
     def _doubt(self, entry: Entry, words: str, mark: str) -> str:
         """Return why a tick on a proposal can't be applied; empty if it can."""
@@ -242,7 +256,9 @@ class _Page:
             return MISPLACED
         if not words:
             return GONE
-        below = self.rows[entry.line + entry.raw.count("\n") + 1 :]
+        *_, last = self.document.lines
+        whole = len(self.rows) - (last.end == last.next)  # a last line without an ending may have more to come
+        below = self.rows[entry.line + entry.raw.count("\n") + 1 : whole]
         return CUT if all(map(_CUT_OFF.fullmatch, below)) else ""
 
     def _above(self, entry: Entry) -> tuple[str, str]:
@@ -345,7 +361,8 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
                 doubts[item.id] = TWICE
                 continue
             accept, both = item.box not in _REJECTING, item.box == _BOTH
-            tick = Ticked(accept, both, item.words if accept else "", 0, item.box in _LINE, item.replaces)
+            words, place = (item.words, item.place) if accept else ("", "")
+            tick = Ticked(accept, both, words, 0, item.box in _LINE, item.replaces, place)
             ticks.setdefault(item.id, set()).add(tick)
     for name, different in ticks.items():
         if len(different) > 1:
@@ -464,7 +481,12 @@ def unread(path: str, data: bytes) -> list[str]:
     return [f"{path}:{line}: left for later: {why}" for line, why in sorted(notices)]
 
 
-def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Proposal] = ()) -> bytes:
+def without_proposals(
+    data: bytes,
+    ids: Collection[str],
+    decided: Iterable[Proposal] = (),
+    written: Callable[[], Iterable[str]] | None = None,
+) -> bytes:
     """Return the note without these proposals; of what the person wrote below or around one, only its mark is removed.
 
     The line of any other proposal stays, wherever it was moved: below one that goes, it takes that one's place, so that
@@ -473,7 +495,9 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
     Args:
         data: the note.
         ids: of the proposals.
-        decided: those of them that are decided now: what the person wrote at the end of a detail of theirs is found.
+        decided: those of them that are decided now, as they were offered.
+        written: returns the lines that we wrote into the note, as far as they are known. A detail that is none of them
+            was changed by the person. None, or lines without the proposal: a detail counts as ours by its form.
     """
     if b"^r-" not in data:
         return data
@@ -481,9 +505,10 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
     items, rows = page.items, page.rows
     splices: list[Splice] = []
     decided = list(decided)
-    details = {row.strip() for proposal in decided for row in bullet(proposal).split("\n")[1:]}
+    ours = _Ours(decided, written)
     letters = {f"r-{proposal.id}": letters_of(words_of(proposal)) for proposal in decided}
     others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | page.unlisted.keys()
+    waiting = {item.line for item in items if not item.decided}
     outdents: dict[int, tuple[int, int]] = {}
     removed: set[int] = set()
     done = 0
@@ -494,17 +519,20 @@ def without_proposals(data: bytes, ids: Collection[str], decided: Iterable[Propo
         last = first + entry.raw.count("\n")
         end = max(entry.end_line, _end_below_blank(rows, last)) if entry.end_line == last else entry.end_line
         cut = min((row - 1 for row in others if last < row <= end), default=end)
-        if _is_below_another(entry, letters.get(entry.block_id or "", "")):
+        reworded = first in waiting and ours.is_changed(rows[first], entry)
+        if reworded or _is_below_another(entry, letters.get(entry.block_id or "", "")):
             splices += _mark_removals(page, first, last)
             done = last
         elif _is_ours(rows[last + 1 : cut + 1]):
-            grown = [row for row in range(last + 1, cut + 1) if _grown(rows[row].strip(), details)]
-            for before, row in pairwise([first - 1, *grown, cut + 1]):
+            changed = [
+                row for row in range(last + 1, cut + 1) if _OURS.match(rows[row]) and ours.is_changed(rows[row], entry)
+            ]
+            for before, row in pairwise([first - 1, *changed, cut + 1]):
                 if row - before > 1:
                     splices.append(_removal(page, before + 1, row - 1))
                     removed.update(range(before + 1, row))
-            outdents |= {row: (_indent(entry.raw), _indent(rows[row])) for row in grown}
-            others |= {*grown}
+            outdents |= {row: (_indent(entry.raw), _indent(rows[row])) for row in changed}
+            others |= {*changed}
             if cut < end:
                 places = _indent(entry.raw), _indent(rows[cut + 1])
                 outdents |= dict.fromkeys(range(cut + 1, end + 1), places)
@@ -567,9 +595,29 @@ def _is_ours(rows: Sequence[str]) -> bool:
     return all(_OURS.match(row) or _BLANK_TASK.fullmatch(row) or not row.strip(" \t") for row in rows)
 
 
-def _grown(row: str, details: Collection[str]) -> bool:
-    """Whether a line is a detail of ours with more words at its end."""
-    return row not in details and any(row.startswith(detail) for detail in details)
+class _Ours:
+    """The lines that we wrote into the note: those of proposals that are decided, and those that the journal knows."""
+
+    def __init__(self, decided: Iterable[Proposal], written: Callable[[], Iterable[str]] | None) -> None:
+        self._decided = {_unticked(row) for proposal in decided for row in bullet(proposal).split("\n")}
+        self._written = written
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return self._decided | set(map(_unticked, self._written() if self._written else ()))
+
+    def is_changed(self, row: str, entry: Entry) -> bool:
+        """Whether the person changed this line of a proposal, given by its bullet, that we wrote."""
+        if self._written is None or (words := _unticked(row)) in self._decided or words in self._known:
+            return False
+        return any(known.endswith(f"^{entry.block_id}") for known in self._known)
+
+
+def _unticked(row: str) -> str:
+    """Return a line without indentation, list mark, box, and the date of its tick."""
+    words = without_mark(row.strip(" \t"))
+    box = _BOX.match(words)
+    return _STAMP.sub("", words[box.end() :] if box else words)
 
 
 def with_new(data: bytes | None, proposals: Iterable[Proposal]) -> bytes:
@@ -618,8 +666,7 @@ def _group(proposal: Proposal, parts: Sequence[Proposal]) -> str:
 def bullet(proposal: Proposal) -> str:
     """Return a proposal as a task with its details nested below; several lines, without a final line ending."""
     words = words_of(proposal)
-    place = proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else "")
-    details = [("to", one_line(place))]
+    details = [("to", place_of(proposal))]
     if proposal.op == "create":
         steps = playbooks.lines_of(proposal.text)[:STEPS]
         details += [("step", one_line(without_mark(step.strip()))) for step in steps]
@@ -640,12 +687,16 @@ def bullet(proposal: Proposal) -> str:
         details.append(("asked before", f"you refused “{one_line(proposal.asked_before)}”"))
     if proposal.fact:
         other = proposal.fact.instead
-        place = other.target + (f" › {plain_heading(other.section)}" if other.section else "")
-        details.append(("or", one_line(f"m in the box keeps it as a line of {place}: {other.text}")))
+        details.append(("or", one_line(f"m in the box keeps it as a line of {place_of(other)}: {other.text}")))
     # The boxes come first: the details after them show that none is cut off.
     below = [_choice(proposal, line) for line in proposal.choices]
     below += [f"  - {key}:: {value}" for key, value in details]
     return "\n".join([f"- [ ] {words} ^r-{proposal.id}", *below])
+
+
+def place_of(proposal: Proposal | PlainLine) -> str:
+    """Return note and heading that a line goes to, as one line."""
+    return one_line(proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else ""))
 
 
 def _choice(proposal: Proposal, line: Related) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tars_memory import disk, vault
@@ -28,7 +29,7 @@ from tars_memory.vault.vault import Vault, is_conflict_copy
 from tars_memory.vault.writing import journal, transaction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.gather import Gathered
@@ -242,7 +243,7 @@ def apply_ticks(review: Review) -> tuple[list[Reviewed], list[str], list[Recorde
             notices.append(_later(tick.line, "only a fact becomes a line instead"))
         else:
             try:
-                wanted.append(_decision(offered[name], tick, found))
+                wanted.append(_decision(ctx, offered[name], tick, found))
             except (ConflictError, UsageError) as error:
                 refused.append(_later(tick.line, error.message))
     chosen, conflicts = _compatible(wanted)
@@ -303,13 +304,13 @@ def _commit(
 
     if not chosen:
         with ctx.writing("review", None, atomic=True) as session:
-            clear(session, ctx.vault, still_stale(), taken)
+            clear(session, ctx, still_stale(), taken)
         return [], []
 
     def commit_batch(batch: Sequence[Decision]) -> Reviewed:
         def also(session: vault.writing.store.WriteSession) -> None:
             decided = as_offered(batch, offered)
-            clear(session, ctx.vault, still_stale() | {proposal.id for proposal in decided}, taken, decided)
+            clear(session, ctx, still_stale() | {proposal.id for proposal in decided}, taken, decided)
 
         times = [recorded_at[decision.proposal.id] for decision in batch if decision.proposal.id in recorded_at]
         return commit(ctx, batch, by_tick=True, ticked=min(times, default=""), also=also)
@@ -339,7 +340,7 @@ def as_offered(decisions: Iterable[Decision], offered: Mapping[str, Proposal]) -
 
 def clear(
     session: vault.writing.store.WriteSession,
-    vault: Vault,
+    ctx: Caller,
     ids: Collection[str],
     taken: Collection[tuple[object, ...]] = (),
     decided: Collection[Proposal] = (),
@@ -348,7 +349,7 @@ def clear(
 
     Args:
         session: the transaction that decides them.
-        vault: where to look for copies.
+        ctx: the command's view of the vault.
         ids: of the decided proposals.
         taken: the states of the items when the note was read; empty for decisions made elsewhere.
         decided: the proposals that are decided now, among ``ids``, as they were offered.
@@ -356,7 +357,8 @@ def clear(
     Raises:
         ConflictError: the person changed one of the items in the meantime.
     """
-    for path in notes(vault):
+    written = partial(_written, ctx)
+    for path in notes(ctx.vault):
         data = session.read(path)
         if data is None:
             continue
@@ -365,18 +367,25 @@ def clear(
             if taken and item.id in ids and item.decided and item.state not in taken:
                 raise ConflictError(f"{path}:{item.line} was changed while it was decided", "try again")
         dropped = set(ids)
-        if path != vault.layout.review:
+        if path != ctx.layout.review:
             dropped |= {item.id for item in items if not (item.decided or item.odd)}
-        new = review_note.without_proposals(data, dropped, decided)
+        new = review_note.without_proposals(data, dropped, decided, written)
         if new == data:
             continue
         if review_note.is_bare(new) and session.remove(path, digest(data)):
             continue
 
         def plan(found: bytes | None, dropped: Collection[str] = dropped) -> Sequence[Splice]:
-            return splices_between(found or b"", review_note.without_proposals(found or b"", dropped, decided))
+            return splices_between(found or b"", review_note.without_proposals(found or b"", dropped, decided, written))
 
         session.write(path, plan)
+
+
+def _written(ctx: Caller) -> Iterator[str]:
+    """Yield the lines that we wrote into the note, as far as the journal knows."""
+    for entry in ctx.store.history(path=ctx.layout.review):
+        if not entry.undoes:
+            yield from entry.after.split("\n")
 
 
 def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int, int]:
@@ -394,12 +403,13 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int,
         return ctx.layout.review, 0, 0  # nobody needs a note without a proposal
     offered = review.gather(expired=True).offered
     counts = 0, 0
+    without = partial(review_note.without_proposals, written=partial(_written, ctx))
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         nonlocal counts
         items = review_note.read(data or b"")
         gone = {item.id for item in items if not (item.id in offered or item.decided or item.odd)}
-        new = review_note.with_new(review_note.without_proposals(data, gone) if data is not None else None, shown)
+        new = review_note.with_new(without(data, gone) if data is not None else None, shown)
         counts = review_note.count(new)
         return splices_between(data or b"", new)
 
@@ -413,12 +423,29 @@ def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int,
     return ctx.layout.review, *counts
 
 
-def _decision(proposal: Proposal, tick: review_note.Ticked, found: Gathered) -> Decision:
-    """Return the decision that a tick makes about a proposal."""
+def _decision(ctx: Caller, proposal: Proposal, tick: review_note.Ticked, found: Gathered) -> Decision:
+    """Return the decision that a tick makes about a proposal, with the words and the place that the note has."""
     if not tick.accept:
         return Decision(proposal, accept=False)
     words = None if tick.words == review_note.words_of(proposal) else tick.words
-    return accepted(proposal, found, text=words, both=tick.both, as_line=tick.as_line, replaces=tick.replaces)
+    moved = tick.place not in ("", review_note.place_of(proposal))
+    as_line = tick.as_line or (moved and proposal.fact is not None)
+    made = accepted(proposal, found, text=words, both=tick.both, as_line=as_line, replaces=tick.replaces)
+    return made._replace(proposal=_moved(ctx, made.proposal, tick.place)) if moved else made
+
+
+def _moved(ctx: Caller, proposal: Proposal, place: str) -> Proposal:
+    """Return a proposal for another place.
+
+    Raises:
+        UsageError: the proposal writes no new line, or the place is not in the notes of the tiers.
+    """
+    target, _, heading = (part.strip() for part in place.partition("›"))
+    own = (ctx.layout.memory, ctx.layout.procedural)
+    if proposal.op != "append" or target not in own:
+        what = f"{proposal.id} can't go where its to:: says"
+        raise UsageError(f"{what}: a new line can, to {' or '.join(own)}, nothing else", "change its to:: back")
+    return proposal._replace(target=target, section=heading)
 
 
 def _note_data(vault: Vault) -> dict[str, bytes]:
@@ -468,8 +495,8 @@ def accepted(
     if chosen and (both or not proposal.adds):
         why = "keeping both replaces no line" if both else f"{proposal.id} names its line itself"
         raise UsageError(why, "leave out which lines it replaces")
-    if text is not None and proposal.op == "choose":
-        raise UsageError(f"{proposal.id} asks which line holds, and takes no other words", "choose the line that goes")
+    if text is not None and not proposal.takes_words:
+        raise UsageError(f"{proposal.id} takes no other words", "leave its words as they were, or reject it")
     if as_line:
         if proposal.fact is None:
             raise UsageError(f"{proposal.id} is not a fact", "only a fact can be kept as a line instead: --accept")

@@ -14,6 +14,7 @@ from curation.reviewing import NOTES, Vault
 from tars_memory.curation.proposals import day_of
 from tars_memory.errors import BusyError, ConflictError, UsageError
 from tars_memory.testing import ScriptedLLM
+from tars_memory.vault import inbox
 
 ANNA = "Anna moves to Cork in March 2027"
 
@@ -541,3 +542,55 @@ def test_a_day_that_shares_its_name_with_others_is_linked_by_its_path(tmp_path: 
     assert day_of(entry, lambda _: "") == "2026-11-20"
     assert [step.path for step in vault.memory().why(entry.ref).chain if step[0] == "candidate"] == [*notes][:1]
     assert vault.memory().tidy().findings == []
+
+
+SENIOR = "Works as a senior engineer"
+CHANGED = {
+    "to:: Memory.md › Work": {
+        "to:: Procedural.md": ("Procedural.md", "- Use metric units\n- Works as a senior"),
+        "to:: Memory.md › people": ("Memory.md", "3 May #people\n- Works as a senior"),
+        "to::  Memory.md ›  Jobs ": ("Memory.md", "## Jobs\n- Works as a senior"),
+        "to:: Facts.md": ("", "can't go where its to:: says"),
+        "to:: ../Memory.md › Work": ("", "can't go where its to:: says"),
+    },
+    "said:: ([[": {"said:: on Monday ([[": ("Review.md", "- said:: on Monday ([[")},
+    "replace: works": {"replace: no longer works": ("Review.md", "replace: no longer works as an engineer")},
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "found"),
+    [(old, new, *result) for old, changes in CHANGED.items() for new, result in changes.items()],
+)
+def test_what_the_person_changes_in_the_note_is_done_or_waits_or_stays(
+    vault: Vault, old: str, new: str, path: str, found: str
+) -> None:
+    vault.review().write_note()
+    before, own, after = vault["Review.md"].partition(f"- [ ] {SENIOR}")
+    vault["Review.md"] = changed = before + own.replace("[ ]", "[x]") + after.replace(old, new, 1)
+    done = vault.review().from_note()
+    assert len(done.decided) == bool(path)
+    if path:
+        assert found in vault[path]
+        assert SENIOR not in vault["Review.md"]
+    else:
+        assert [found in notice for notice in done.notices] == [True]
+        assert vault["Review.md"] == changed
+
+
+def test_other_words_for_a_removal_wait(vault: Vault) -> None:
+    said = dict.fromkeys(inbox.FIELDS, "") | {"op": "remove", "target": "Memory.md", "replaces": "- prefers coffee"}
+    with vault.review().ctx.store.transaction("remember") as transaction:
+        inbox.keep(transaction, {**said, "conflicts": [], "date": "2026-11-20"})
+    vault.review().write_note()
+    vault["Review.md"] = vault["Review.md"].replace("- [ ] Remove: prefers coffee", "- [x] prefers green tea")
+    notices = vault.review().from_note().notices
+    assert ["takes no other words" in notice for notice in notices] == [True]
+    assert "- [x] prefers green tea ^r-" in vault["Review.md"]
+
+
+def test_words_that_the_person_did_not_tick_stay_when_the_proposal_goes(vault: Vault) -> None:
+    vault.review().write_note()
+    vault["Review.md"] = vault["Review.md"].replace(f"[ ] {SENIOR}", "[ ] Leads the team")
+    vault.review().decide(reject=[vault.ids()[SENIOR]])
+    assert "- [ ] Leads the team\n" in vault["Review.md"]

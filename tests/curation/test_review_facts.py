@@ -413,8 +413,18 @@ class TestTicks:
         desk.person().review().write_note()
         note = re.sub(rf"(  - {key}:: .*)", r"\1 ask Anna first", desk.note("Review.md"))
         desk.write(note.replace("- [ ] lives in", f"- [{box}] lives in"), "Review.md")
-        assert len(desk.person().review().from_note().decided) == 1
+        waits = key == "to" and box != "-"  # a fact can go to no other heading
+        assert len(desk.person().review().from_note().decided) == (not waits)
         assert " ask Anna first\n" in desk.note("Review.md")
+        assert ("lives in:: Cork" in desk.note("Review.md").partition("\n  - ")[0]) == waits
+
+    def test_a_fact_that_the_person_sends_to_a_note_of_lines_becomes_one(self, desk: Desk) -> None:
+        desk.say("I live in Cork now.")
+        desk.person().review().write_note()
+        note = re.sub(r"to:: Facts.md › me\b", "to:: Memory.md › Home", desk.note("Review.md"))
+        desk.write(note.replace("- [ ] lives in", "- [x] lives in"), "Review.md")
+        desk.person().review().from_note()
+        assert "## Home\n- I live in Cork now ([[" in desk.note("Memory.md")
 
     def test_words_changed_in_place(self, desk: Desk) -> None:
         desk.write(DUBLIN)
