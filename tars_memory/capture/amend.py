@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from tars_memory.capture.remember import Caller, Receipt, end_notices
+from tars_memory.capture.remember import Caller, Receipt, around, end_notices
 from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, PartialError, UsageError, counted
 from tars_memory.language.words import fold
 from tars_memory.vault.change import Change
@@ -47,9 +47,9 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
         ConflictError: the entry changed in the meantime.
         UnwritableError: the vault can't be written; the change is in the spool.
     """
-    text, tags = ctx.masked(text), [grammar.tag(tag) for tag in ctx.masked_tags(tags)]
     grammar.neutralise(text)
-    entry = find(ctx, target)
+    entry, tags = find(ctx, target), [grammar.tag(tag) for tag in ctx.masked_tags(tags)]
+    text = ctx.masked(text, *around(entry.section, tags))
     words = _reworded(entry, text)
     kept = [] if bare else grammar.kept_fields(entry.text, words)
     words = grammar.with_tags(" ".join([words, *kept]), tags)

@@ -26,6 +26,14 @@ def test_editing_by_name_keeps_everything_else(bench):
     assert find(bench.ctx(), receipt.ref).text == "new words #t"
 
 
+def test_new_words_are_masked_under_the_heading_that_says_what_they_are(bench):
+    bench.put("Memory.md", "## Recovery codes\n- tea\n\n## Notes\n- coffee\n")
+    script = bench.ctx("script", interactive=False)
+    assert edit(script, "tea", "k9l8-m7n6").text == "(masked recovery code)"
+    edit(script, "coffee", "k9l8-m7n6")
+    assert bench.get("Memory.md") == "## Recovery codes\n- (masked recovery code)\n\n## Notes\n- k9l8-m7n6\n"
+
+
 def test_the_same_words_change_nothing(bench):
     remember(bench.ctx(), "a")
     assert not edit(bench.ctx(), "a", "a").written
