@@ -34,7 +34,7 @@ _PREPOSITIONS = {"week": "week_of", "weekend": "on", "month": "in", "year": "in"
 
 _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 """A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``."""
-_IN_MONTH = "in|im|en|em|ad?|ab|from|starting|since|seit|dal?|d[e']|desde|depuis|dès|vanaf|sinds"
+_IN_MONTH = "in|im|en|em|ad?|ab|from|starting|since|seit|dal?|(?<=partir )d[e']|desde|depuis|dès|vanaf|sinds"
 """Words before a month that is named alone, in all languages."""
 _NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 

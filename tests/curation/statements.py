@@ -257,6 +257,16 @@ WORTH = [
 LEFT_ALONE = [
     # --- taken back in the next turn
     ("de", "Heute teste ich den Parser."),
+    ("de", "Heute arbeite ich an einem Parser."),
+    ("nl", "Vandaag werk ik aan een parser."),
+    ("es", "Hoy trabajo en un parser."),
+    ("es", "El correo de mi jefe: trabajo mañana en Lima."),
+    ("fr", "Je travaille sur un rapport de mars."),
+    ("it", "Oggi lavoro a un parser."),
+    ("pt", "Trabalho num relatório de março."),
+    ("en", "My report is for March 2026."),
+    ("en", "My code is on line 3 May be wrong."),
+    ("de", "Mein Server ist im Mai abgestürzt."),
     ("de", "Ich verstehe heute nichts."),
     ("nl", "Vandaag probeer ik de code te draaien."),
     ("de", "Im Mai wollte ich kündigen."),

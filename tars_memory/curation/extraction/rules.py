@@ -69,6 +69,9 @@ ANNOUNCED = 200
 MOST_BREAKS = 6
 """Maximum number of places in a sentence where a statement may begin or end."""
 
+WORDS_OF_A_CLAUSE = 4
+"""Maximum number of words of a statement that has one verb: one more could be ``I have sons who swim``."""
+
 MOST_OF_A_VALUE = 4
 """Maximum number of words of a name or number that is corrected."""
 
@@ -123,7 +126,7 @@ _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s
 """
 _CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
 """The beginning of a word of a name, or of a number."""
-_SUBJECT = re.compile(r"(?:i|we|ich|wir|ik|wij) ", re.IGNORECASE)
+_SUBJECT = re.compile(r"\b(?:i|we|ich|wir|ik|wij)(?= |['’](?:m|re)\b)", re.IGNORECASE)
 """The subject of a statement that another one may share."""
 _ADDS = re.compile(r"(?<!\w)(?:and|also|plus|und|auch|y|también|et|aussi|e|anche|também|en|ook)\b", re.IGNORECASE)
 """A word that adds what follows to what was said: ``oh, and actually …`` corrects nothing."""
@@ -549,14 +552,19 @@ class _UserTurn:
     def _labels(self, sentence: Sentence) -> bool:
         """Whether a sentence, if it states nothing, announces what somebody says of themselves and goes on to say.
 
-        A word or two before the colon (``Quick update:``) may announce what the person says.
+        A word or two before the colon (``Quick update:``) may announce what the person says, as a request of one's own
+        does (``Help me plan a menu:``), unless it hands over a text (``Tell me what you think of this:``).
         """
-        label = _LABEL.match(sentence.text, self._statement(sentence)[0])
+        label, lang = _LABEL.match(sentence.text, self._statement(sentence)[0]), self.lang
         if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
             return False
-        behind = _plain(sentence)[label.end() :]
-        verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
-        return verb or _names_me(behind, self.lang)
+        behind, said = _plain(sentence)[label.end() :], label[0].replace("’", "'").rstrip(": \n")
+        by_verb = lang.code in _WITHOUT_I
+        if not _names_me(behind, lang) and not (by_verb and _I_VERB.match(behind)):
+            return False
+        speaks = lang.pattern("you").search(said) or lang.pattern("asks").match(f", {said}")
+        mine = speaks and (by_verb or _names_me(said, lang))
+        return not mine or lang.pattern("task").search(said) is not None
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
@@ -625,7 +633,9 @@ class _UserTurn:
         starts = [0, *(_PAST_BLANKS.match(plain, found.end()).end() for found in breaks)]  # type: ignore[union-attr]
         interrupts = (_interruption().match(plain, at.end()) or _denies_word(plain[at.end() :]) for at in breaks)
         whole = [found for found, _ in takewhile(lambda each: not each[1], zip(breaks, interrupts, strict=True))]
-        ends = [len(plain), *(found.start() for found in reversed(whole))]  # not of "I love rock, no wait, jazz"
+        after = {found.end() for found in breaks}  # "…, and since May": "and" ends nothing
+        # not of "I love rock, no wait, jazz"
+        ends = [len(plain), *(found.start() for found in reversed(whole) if found.start() not in after)]
         relative = names_relative(plain, self.lang.code)  # "this week" refers to nothing else once it is a date
         done, last, label = 0, "", _LABEL.match(plain)
         for start in starts:
@@ -723,9 +733,15 @@ class _UserTurn:
 def _complete(lang: Language, before: str, link: str, part: str, day: date) -> str:
     """Return a part of a sentence, with the "I" of the statement before it if it is only then a statement, too, and a
     word links them: ``and have two cats``, but not ``I live in Cork, retired``.
+
+    The statement before has no other subject, as in ``I have two brothers who live in Cork and work at Asda``, and no
+    wish or denial that may hold for both: it is a fact by its whole form, or too short to have another verb.
     """
     subject = _SUBJECT.match(before) if _WORD.search(link) else None
-    return part if subject is None or _form(lang, part, day) else subject[0] + part
+    if subject is None or _SUBJECT.search(part) or _form(lang, part, day):
+        return part
+    is_one = len(_WORD.findall(before)) <= WORDS_OF_A_CLAUSE or stated(before, day, (lang.code,))
+    return f"{subject[0]} {part}" if is_one else part
 
 
 @lru_cache(maxsize=4096)
