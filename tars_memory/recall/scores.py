@@ -41,7 +41,9 @@ PARTS = (
 """Names of the parts of a score, as ``--explain`` prints them; their sum is the score."""
 
 WORDS_PART = PARTS.index("line: words")
-HEADING, PROPERTY = "heading", "property"
+HEADING, PROPERTY, REPEATED = "heading", "property", "repeated"
+AFTER_QUESTION = " 0123456789[]()*_\"'”’»"
+"""What may stand behind a question: quotes, emphasis, the number of a turn."""
 TIE_BREAK = 1e-9
 """Difference that is made between the scores of lines that say the same, so that the newer one comes first."""
 NEVER_FADES = "9999-12-31"
@@ -75,35 +77,61 @@ def rank(pool: Pool, query: Query) -> None:
             line.validity = min(line.validity, weights.OVER)  # rejected lines are not in the pool
     for line in _boilerplate(pool.chunks):
         line.validity = min(line.validity, weights.BOILERPLATE)
-    compared = [chunk for chunk in pool.chunks if chunk.meaning is not None]
-    if not compared or pool.coverage >= 1:
-        _score(pool.chunks, pool, query, by_meaning=bool(compared))
-    else:
-        _score_partly_by_meaning(pool, compared, query)
+    telling, asking = _divided(pool.chunks)
+    for chunks in filter(None, (telling, asking)):
+        compared = [chunk for chunk in chunks if chunk.meaning is not None]
+        if not compared or pool.coverage >= 1:
+            _score(chunks, pool, query, by_meaning=bool(compared))
+        else:
+            _score_partly_by_meaning(chunks, pool, compared, query)
     _put_fullest_first(lines)
     _put_typed_first(lines, query)
-    _put_newest_first(lines, pool, query)
+    told = [line for chunk in telling for line in chunk.lines]
+    _put_newest_first(told, pool, query)
+    if asking:
+        best = max(line.score for line in told if line.chunk.counts)
+        _put_below([line for chunk in asking for line in chunk.lines], best)
     for line in best_lines_of_named_notes(pool):
         line.parts = (*line.parts[:-3], weights.LINE_NAMED, *line.parts[-2:])
         line.score += weights.LINE_NAMED
 
 
-def _score_partly_by_meaning(pool: Pool, known: list[Candidate], query: Query) -> None:
+def _divided(chunks: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the chunks that tell, and those whose words of the query are in questions alone, as session notes quote
+    them: the same question, asked before, is nearer than any answer. If no other chunk has a word, all of them tell.
+    """
+    telling: list[Candidate] = []
+    asking: list[Candidate] = []
+    for chunk in chunks:
+        held = [line for line in chunk.lines if line.counts]
+        (asking if held and not chunk.name_is_query and all(map(_asks, held)) else telling).append(chunk)
+    return (telling, asking) if any(chunk.counts for chunk in telling) else (chunks, [])
+
+
+def _asks(line: CandidateLine) -> bool:
+    """Whether a line is nothing but questions, and no turn, which the next turn answers."""
+    words = line.text.rstrip(AFTER_QUESTION)
+    is_turn = words[:1] == ">" or (line.known.speaker and line.known.kind != REPEATED)
+    return not is_turn and words.endswith(("?", "？", "؟")) and not any(end in words for end in (". ", "! ", "。"))
+
+
+def _score_partly_by_meaning(chunks: list[Candidate], pool: Pool, known: list[Candidate], query: Query) -> None:
     """Score by words, and add what meaning changes, weighted by the share of chunks that have a vector.
 
     Lines of chunks without a vector get the mean of the changes.
 
     Args:
-        pool: with the candidates.
-        known: the chunks that have a vector.
+        chunks: candidates.
+        pool: that they are of.
+        known: those of the chunks that have a vector.
         query: parsed.
     """
 
-    def scores(chunks: list[Candidate], *, by_meaning: bool) -> dict[CandidateLine, tuple[float, tuple[float, ...]]]:
-        _score(chunks, pool, query, by_meaning=by_meaning)
-        return {line: (line.score, line.parts) for chunk in chunks for line in chunk.lines}
+    def scores(scored: list[Candidate], *, by_meaning: bool) -> dict[CandidateLine, tuple[float, tuple[float, ...]]]:
+        _score(scored, pool, query, by_meaning=by_meaning)
+        return {line: (line.score, line.parts) for chunk in scored for line in chunk.lines}
 
-    by_words = scores(pool.chunks, by_meaning=False)
+    by_words = scores(chunks, by_meaning=False)
     before = scores(known, by_meaning=False)
     gains = {line: score - before[line][0] for line, (score, _) in scores(known, by_meaning=True).items()}
     usual = mean(list(gains.values()))
@@ -225,9 +253,8 @@ def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
     for note, line in full.items():
         if line.validity >= best[note].validity or (line.validity == weights.BOILERPLATE and not best[note].counts):
             gain = best[note].score - line.score
-            for one, change in ((best[note], -gain), (line, gain)):
-                one.parts = (*one.parts[:WORDS_PART], one.parts[WORDS_PART] + change, *one.parts[WORDS_PART + 1 :])
-                one.score += change
+            _change(best[note], -gain)
+            _change(line, gain)
 
 
 def _put_typed_first(lines: Sequence[CandidateLine], query: Query) -> None:
@@ -256,14 +283,23 @@ def _put_typed_first(lines: Sequence[CandidateLine], query: Query) -> None:
             begins = is_long and any(word.startswith(typed) for word in tokens(line.text))
             tiers[1 if begins else 2].append(line)
     least = min((line.score for line in tiers[0] if line.validity >= 0), default=None)
-    for tier in tiers[1:]:
-        if least is None or not tier:
-            continue
-        change = min(0.0, least - TIE_BREAK - max(line.score for line in tier))
-        for line in tier:
-            line.parts = (*line.parts[:WORDS_PART], line.parts[WORDS_PART] + change, *line.parts[WORDS_PART + 1 :])
-            line.score += change
-        least = min(line.score for line in tier)
+    for tier in filter(None, tiers[1:]):
+        if least is not None:
+            _put_below(tier, least)
+            least = min(line.score for line in tier)
+
+
+def _put_below(lines: Sequence[CandidateLine], most: float) -> None:
+    """Lower the scores of lines together until all are below ``most``."""
+    change = min(0.0, most - TIE_BREAK - max(line.score for line in lines))
+    for line in lines:
+        _change(line, change)
+
+
+def _change(line: CandidateLine, change: float) -> None:
+    """Add to the score of a line, as a part of its words."""
+    line.parts = (*line.parts[:WORDS_PART], line.parts[WORDS_PART] + change, *line.parts[WORDS_PART + 1 :])
+    line.score += change
 
 
 # --- of lines that say the same in notes of different days the newest comes first

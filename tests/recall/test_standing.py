@@ -232,3 +232,24 @@ def test_a_fact_that_has_ended_stands_below_one_that_holds(recalled):
     lines = "\n".join(hit.text for hit in hits).split("\n")
     assert "Galway" in hits[0].best_line[1]
     assert any("Cork" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answers_first"),
+    [
+        ("- How much do we pay for the mortgage? And until when?", True),
+        ("Opening: “How much do we pay for the mortgage? And until when?” [1]", True),
+        ("Asked: “¿How much do we pay for the mortgage?” [12]", True),
+        ("- How much do we pay for the mortgage? Too much! Right?", False),
+        ("> [1] 10:00 **user:** How much do we pay for the mortgage?", False),
+    ],
+)
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_the_same_question_asked_before_comes_after_what_answers_it(tmp_path, asked, answers_first, mode):
+    notes = {f"2026-10-{day:02}.md": f"- called about invoice {day}\n" for day in range(1, 29)}
+    notes |= {"Bank.md": "- the mortgage is 742 a month\n", "sessions/2026-11-11 1000 money.md": asked + "\n"}
+    vault = Recalled(tmp_path, notes)
+    hits = vault.search("How much do we pay for the mortgage?", mode).hits
+    assert [hit.path == "Bank.md" for hit in hits][:2] == [answers_first, not answers_first]
+    assert vault.search("when pay", mode).hits[0].path.startswith("sessions/")  # no other note has a word of it
+    vault.close()
