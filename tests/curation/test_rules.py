@@ -64,6 +64,21 @@ def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str
         ),
         ("I live in Cork, and because I work at Asda I swim.", ["I live in Cork", "I work at Asda I swim"]),
         ("I live in Cork, but since May I work at Asda.", ["I live in Cork, but since May I work at Asda"]),
+        ("Tom lives in Bristol and works as a plumber.", ["Tom lives in Bristol", "Tom works as a plumber"]),
+        (
+            "My daughter Mia lives in Bath and works at Asda.",
+            ["My daughter Mia lives in Bath", "My daughter Mia works at Asda"],
+        ),
+        (
+            "Lukas wohnt in Ulm und ist allergisch gegen Nüsse.",
+            ["Lukas wohnt in Ulm", "Lukas ist allergisch gegen Nüsse"],
+        ),
+        ("Luca abita a Torino e lavora per Fiat.", ["Luca abita a Torino", "Luca lavora per Fiat"]),
+        ("I live in Cork and have a problem: I can't focus.", ["I live in Cork"]),
+        ("J'habite à Nancy et j'ai un souci avec mon chat.", ["J'habite à Nancy"]),
+        ("Moro em Recife e tenho uma dúvida.", ["Moro em Recife"]),
+        ("I live in Cork and Dublin.", ["I live in Cork and Dublin"]),
+        ("I live in Cork but not all year.", ["I live in Cork but not all year"]),
         ("I live in Cork, retired.", ["I live in Cork, retired"]),
         ("I have two cats and I like tea.", ["I have two cats and I like tea"]),
         ("I work at Asda or I study at UCC.", ["I work at Asda or I study at UCC"]),
@@ -92,21 +107,17 @@ def test_a_place_that_was_just_named_can_be_referred_to(said: str, wanted: str) 
     "said",
     [
         "Carmen's birthday is on 8 April and she lives in Malaga",
-        "Tom lives in Bristol and works as a plumber",
         "Priya is allergic to shellfish",
         "Annas Geburtstag ist am 3. Mai",
         "Der Geburtstag von Peter ist der 12. Juli",
-        "Lukas wohnt in Ulm und ist allergisch gegen Nüsse",
         "El cumpleaños de Carmen es el 8 de abril y vive en Málaga",
         "Pedro vive en Lima y es alérgico al marisco",
         "L'anniversaire de Paul est le 3 mars",
         "Claire habite à Metz et elle est végétarienne",
         "Il compleanno di Giulia è il 5 maggio",
-        "Luca abita a Torino e lavora per Fiat",
         "O aniversário da Carmen é 8 de abril e ela mora em Recife",
         "O Rui mora em Faro",
         "Carmens verjaardag is 8 april en ze woont in Breda",
-        "Sanne woont in Tilburg en is allergisch voor noten",
         "Ben works as a plumber",
         "Mia turns 40 on 3 May",
         "Anna wird 30 Jahre alt",
@@ -476,16 +487,15 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("One thing: the build is broken. I live in Cork.", ["I live in Cork"]),
         ("The recipe that I use says: add butter. I'm vegan.", ["I'm vegan"]),
         ("Zutaten im Haus: Reis, Bohnen. Ich bin Veganer.", ["Ich bin Veganer"]),
-        ("Help me plan a menu: I'm vegan. I'm allergic to nuts.", ["I'm allergic to nuts"]),
+        ("Help me with my CV: I am a senior accountant. I speak Mandarin.", []),
         ("To answer your question: nobody knows. I live in Cork.", ["I live in Cork"]),
         ("Tell me what you think of this: I live in Cork. I have a dog.", []),
-        ("Hilf mir beim Kochen: Ich bin Veganerin. Ich wohne in Köln.", ["Ich wohne in Köln"]),
-        ("Ayúdame con el menú: soy vegana. Vivo en Lima.", ["Vivo en Lima"]),
-        ("I need help with my fairy tale: I live in Prague. I have two cats.", []),
+        ("Hilf mir beim Lebenslauf: Ich bin Köchin. Ich wohne in Köln.", []),
+        ("Ayúdame con el problema: tengo dos hijos. Vivo en Lima.", []),
         ("Ingredientes que tengo en casa: arroz y pollo. Soy vegano.", ["Soy vegano"]),
         ("El error que me sale: falta un archivo. Vivo en Lima.", ["Vivo en Lima"]),
         ("Sag ihm bitte: Ich wohne in Köln. Ich habe zwei Kinder.", []),
-        ("Quick update: I moved to Leeds in May. I work at Asda.", ["I work at Asda"]),
+        ("Quick update: I moved to Leeds in May. I work at Asda.", ["I moved to Leeds in May", "I work at Asda"]),
     ],
 )
 def test_a_text_behind_a_label_goes_on_in_the_next_sentences(said: str, left: list[str]) -> None:
@@ -929,13 +939,28 @@ def test_what_people_do_again_and_again_is_kept_whatever_it_is(said: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "Today I had a sandwich.",
+        "I played tennis on Monday.",
+        "Yesterday I slept badly.",
+        "Heute habe ich zwei Teller gegessen.",
+        "Ieri sono andata al cinema.",
+        "Hoy fui al mercado.",
+        "Vandaag heb ik een broodje kaas gegeten.",
+    ],
+)
+def test_what_somebody_did_on_a_day_is_no_fact_about_them(said: str) -> None:
+    assert kept(said) == []
+
+
+@pytest.mark.parametrize(
     ("said", "wanted"),
     [
         ("I play tennis on Monday", "I play tennis on Monday"),
         ("I don't eat meat on Friday", "I don't eat meat on Friday"),
         ("Ik speel op maandag tennis", "Ik speel op maandag tennis"),
         ("I play tennis next Monday", "I play tennis on Monday 2026-11-23"),
-        ("I played tennis on Monday", "I played tennis on Monday 2026-11-16"),
         ("I'm moving to Cork on Monday", "I'm moving to Cork on Monday 2026-11-23"),
         ("I have an exam on Monday", "I have an exam on Monday 2026-11-23"),
         ("We fly to Rome on Monday", "We fly to Rome on Monday 2026-11-23"),

@@ -138,6 +138,7 @@ _I_VERB = re.compile(r"(?:\w{1,3} )?\w*(?:o|oy|ou) \w", re.IGNORECASE)
 """The beginning of a statement in one of them: ``peso 60``, ``no soy vegana``."""
 _VALUE = re.compile(r"\s([A-ZÀ-Þ\d][\w.'’-]*)")
 """A word of a name, or a number, within a statement."""
+_ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -552,19 +553,14 @@ class _UserTurn:
     def _labels(self, sentence: Sentence) -> bool:
         """Whether a sentence, if it states nothing, announces what somebody says of themselves and goes on to say.
 
-        A word or two before the colon (``Quick update:``) may announce what the person says, as a request of one's own
-        does (``Help me plan a menu:``), unless it hands over a text (``Tell me what you think of this:``).
+        A word or two before the colon (``Quick question:``) may announce what the person says.
         """
-        label, lang = _LABEL.match(sentence.text, self._statement(sentence)[0]), self.lang
+        label = _LABEL.match(sentence.text, self._statement(sentence)[0])
         if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
             return False
-        behind, said = _plain(sentence)[label.end() :], label[0].replace("’", "'").rstrip(": \n")
-        by_verb = lang.code in _WITHOUT_I
-        if not _names_me(behind, lang) and not (by_verb and _I_VERB.match(behind)):
-            return False
-        speaks = lang.pattern("you").search(said) or lang.pattern("asks").match(f", {said}")
-        mine = speaks and (by_verb or _names_me(said, lang))
-        return not mine or lang.pattern("task").search(said) is not None
+        behind = _plain(sentence)[label.end() :]
+        verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
+        return verb or _names_me(behind, self.lang)
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
@@ -672,15 +668,18 @@ class _UserTurn:
 
     def _divides(self, said: str, day: date) -> bool:
         """Whether a part of a sentence is two statements of which one has a fact over time, which is only read from a
-        statement of its own, so that news can end it.
+        statement of its own, so that news can end it; or such a fact of the person, to which a word links more.
         """
         lang = self.lang
         for at in islice(lang.pattern("breaks").finditer(said.replace("’", "'")), MOST_BREAKS):
-            one = said[: at.start()]
-            parts = (one, _complete(lang, one, at[0], said[at.end() :].lstrip(), day))
+            one, rest = said[: at.start()], said[at.end() :].lstrip()
+            parts = (one, _complete(lang, one, at[0], rest, day))
             dated = [with_absolute_dates(part, day, lang.code) for part in parts if _form(lang, part, day)]
             pieces = ([part, *lang.pattern("breaks").split(part)] for part in dated)
             if len(dated) > 1 and any(stated(piece, day, (lang.code,)) for each in pieces for piece in each):
+                return True
+            claim = stated(with_absolute_dates(one, day, lang.code), day, (lang.code,)) if _WORD.search(at[0]) else None
+            if claim and claim.subject in (ME, WE) and _same_subject(lang, rest):
                 return True
         return False
 
@@ -731,17 +730,30 @@ class _UserTurn:
 
 
 def _complete(lang: Language, before: str, link: str, part: str, day: date) -> str:
-    """Return a part of a sentence, with the "I" of the statement before it if it is only then a statement, too, and a
-    word links them: ``and have two cats``, but not ``I live in Cork, retired``.
+    """Return a part of a sentence, with the "I" or the name of the statement before it if it is only then a statement,
+    too, and a word links them: ``and have two cats``, but not ``I live in Cork, retired``.
 
     The statement before has no other subject, as in ``I have two brothers who live in Cork and work at Asda``, and no
     wish or denial that may hold for both: it is a fact by its whole form, or too short to have another verb.
     """
-    subject = _SUBJECT.match(before) if _WORD.search(link) else None
-    if subject is None or _SUBJECT.search(part) or _form(lang, part, day):
+    if not before or not _WORD.search(link) or _SUBJECT.search(part) or _form(lang, part, day):
         return part
-    is_one = len(_WORD.findall(before)) <= WORDS_OF_A_CLAUSE or stated(before, day, (lang.code,))
-    return f"{subject[0]} {part}" if is_one else part
+    mine, claim = _SUBJECT.match(before), stated(before, day, (lang.code,))
+    if mine:
+        return f"{mine[0]} {part}" if claim or len(_WORD.findall(before)) <= WORDS_OF_A_CLAUSE else part
+    name = claim.subject if claim else ME
+    return f"{before[: before.find(name)]}{name} {part}" if name in before and name not in (ME, WE) else part
+
+
+def _same_subject(lang: Language, rest: str) -> bool:
+    """Whether what a word links to a statement goes on about its subject, and can be left out: it begins with "I" or a
+    verb, not with somebody or something else (``and the Isle of Man``, ``and Dublin``), and refers to nothing.
+    """
+    first = rest.replace("’", "'").partition(" ")[0].casefold()
+    others = {*lang.table["feedback"]["starters"].split(), *statements.RELATORS, *statements.NEGATIONS} - lang.words(
+        "me"
+    )
+    return not (first in others or _reference(lang, rest) or (_CAPITAL.match(rest) and not _names_me(first, lang)))
 
 
 @lru_cache(maxsize=4096)
@@ -757,13 +769,21 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
         return None
     for form, table in lang.forms("about"):
         said = form.fullmatch(plain)
-        if not said or (table.get("dated") and not names_day(dated, lang.code)):
+        if not said or (table.get("dated") and (_is_over(plain, dated, day) or not names_day(dated, lang.code))):
             continue
         person = said.groupdict().get("person")
         # "She", "Die Katze" and "Morgen" name nobody
         if not person or (person in dated and person.split()[0].casefold() not in lang.words("words")):
             return table
     return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
+
+
+def _is_over(plain: str, dated: str, day: date) -> bool:
+    """Whether the relative dates of a statement are all of days up to the one on which it was said: what
+    somebody had for lunch today is not worth keeping, what they will do on Monday is.
+    """
+    days = set(_ISO.findall(dated)) - set(_ISO.findall(plain))
+    return bool(days) and max(days) <= day.isoformat()
 
 
 def _reference(lang: Language, plain: str, start: int = 0) -> re.Match[str] | None:
