@@ -383,7 +383,8 @@ class Caller:
             "conflicts": [],
         }
         proposal["id"] = vault.inbox.keep(session, proposal)
-        self.notices.append(vault.inbox.waiting_notice(proposal, "playbook" if change.op == "create" else "rule"))
+        what = "playbook" if change.op == "create" else "rule"
+        self.notices.append(f"a {what} needs a person: proposal {proposal['id']} waits: tars-memory review")
         return self.receipt(f"{vault.inbox.INBOX}/{proposal['id']}.json", 1, proposal["id"], change.text)
 
     @contextlib.contextmanager

@@ -186,7 +186,7 @@ class Divided:
         self.punctuation: dict[str, None] = {}
         runs, parts = runs_and_rest(text)
         for run in runs:
-            self.literals.update(dict.fromkeys(_overlapping(run)))
+            self.literals.update(dict.fromkeys([run, *(run[i : i + 2] for i in range(len(run) - 1))]))
         for part in parts:
             self._add(part)
 
@@ -226,11 +226,6 @@ def _with_signs(piece: str, parts: list[str]) -> str:
     left, _, right = core.partition(parts[0])
     signs = left + right
     return core if len(signs) <= 3 and all(c in "+#.$€£%@&" for c in signs) and (right or left == ".") else ""
-
-
-def _overlapping(run: str) -> list[str]:
-    """Return a run of a script without spaces and its overlapping pairs of characters; a short run only itself."""
-    return [run] if len(run) <= 2 else [run, *(run[i : i + 2] for i in range(len(run) - 1))]
 
 
 def is_run(text: str) -> bool:

@@ -198,11 +198,6 @@ def forget_words(session: writing.store.WriteSession, vault: Vault, words: str) 
     return count
 
 
-def waiting_notice(proposal: dict[str, Any], what: str = "rule") -> str:
-    """Return the notice about a pending proposal; ``what`` is ``rule`` or ``playbook``."""
-    return f"a {what} needs a person: proposal {proposal['id']} waits: tars-memory review"
-
-
 def _files(vault: Vault, folder: str, ending: str) -> list[str]:
     """Return the paths of the files in one of our folders that have an ending."""
     try:

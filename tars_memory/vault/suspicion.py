@@ -130,17 +130,12 @@ def check_text(text: str, what: str = "the text") -> None:
         return
     code, before = ord(found[0]), text[: found.start()]
     problem = "holds a NUL" if not code else f"holds half a character (U+{code:04X})"
-    problem = f"is not UTF-8: byte {code - 0xDC00:02X}" if _is_byte(code) else problem
+    problem = f"is not UTF-8: byte {code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else problem
     line = 1 + len(re.findall(r"\r\n|\r|\n", before))
     count = len(re.findall(_NOT_TEXT, text))
     more = f"; it is the first of {count:,}" if count > 1 else ""
     message = f"{what} {problem} in line {line}, at offset {len(before.encode())}{more}"
     raise UsageError(message, _conversion_hint(text))
-
-
-def _is_byte(code: int) -> bool:
-    """Whether a code point is the surrogate of a byte that is not UTF-8."""
-    return 0xDC80 <= code <= 0xDCFF
 
 
 def wide_encoding(data: bytes) -> str:

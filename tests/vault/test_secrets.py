@@ -30,6 +30,7 @@ SECRETS = {
     "my card 4111 1111 1111 1111 ok": "4111 1111 1111 1111",
     "PIN for the door is 4821": "4821",
     "password: 12345678": "12345678",
+    'password = "my Secret horse 7!"': "my Secret horse 7!",
     "Das Passwort ist 482913.": "482913",
     "the wifi password at home is 48291133": "48291133",
     "WLAN-Netzwerkschlüssel: 48392011334599871122": "48392011334599871122",

@@ -319,7 +319,7 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
     still_offered = cache(lambda: {name for _, name in offered(ctx)})
     steps: list[OldSession] = []
     for path, day in old.items():
-        period, data = period_of(day, by), found[path]
+        period, data = day.isoformat()[: 7 if by == "month" else 4], found[path]
         statements, waiting, left_out = read_session(path, data, day, states)
         why_kept = WAITING if any(name in still_offered() for name in waiting) else _obstacle(ctx, path, data)
         reason = why_kept or f"{counted((ctx.now.date() - day).days, 'day')} old"
@@ -423,11 +423,6 @@ def day_of(path: str, data: bytes) -> date | None:
         except ValueError:
             continue
     return None
-
-
-def period_of(day: date, by: str) -> str:
-    """Return the month or year of a day: ``2025-03``, ``2025``."""
-    return day.isoformat()[: 7 if by == "month" else 4]
 
 
 def last_day(day: date, by: str) -> date:
