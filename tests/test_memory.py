@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def test_a_tier_note_that_is_a_link_is_told(tmp_path: Path) -> None:
     assert any("Memory.md is a link" in notice for notice in memory.workspace.notices)
 
 
-def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
+def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     tried = Memory.init(tmp_path / "new/deep", dry_run=True, env=env)
     assert list(tmp_path.iterdir()) == []
@@ -105,6 +106,11 @@ def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path) -> None:
         Memory.init(tmp_path / "file/deep", dry_run=True, env=env)
     made = Memory.init(tmp_path / "new/deep", env=env)
     assert (made.root, {*made.created, ".tars/vault-id"}) == (tried.root, set(tried.created))
+    inner = [Memory.init(made.root / "inner", dry_run=dry_run, env=env).notices for dry_run in (True, False)]
+    assert inner[0] == inner[1] and "it lies in the vault" in inner[0][0]
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(UnwritableError):
+        Memory.init(tmp_path / "locked/deep", dry_run=True, env=env)
 
 
 def test_the_search_that_makes_the_vectors_answers_as_the_next_one(tmp_path: Path) -> None:

@@ -86,12 +86,16 @@ def planned_init(path: Path) -> InitReport:
 
     Raises:
         VaultError: a parent in the path is not a folder.
+        UnwritableError: nothing can be made in it.
     """
     real = path.resolve()
     parent = next(parent for parent in real.parents if os.path.lexists(parent))
     if not parent.is_dir():
         raise VaultError(f"{parent} is not a folder", "name a folder, new or existing: tars-memory init PATH")
-    return InitReport(real, [*FRESH, f"{VAULT_FOLDER}/vault-id"], fresh=True, notices=[])
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise UnwritableError(f"{parent} can't be written", "name a folder that you may write")
+    created = [*FRESH, f"{VAULT_FOLDER}/vault-id"]
+    return InitReport(real, created, fresh=True, notices=_hint_about_a_vault_above(real))
 
 
 def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], bool] | None = None) -> InitReport:
