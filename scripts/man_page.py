@@ -95,7 +95,7 @@ def page() -> str:
                 parts += section(name)
     parts += [".SH OPTIONS OF EVERY COMMAND", *options(shared(writes=True))]
     parts += [".SH SETTINGS", *settings(), ".SH EXIT STATUS", *codes()]
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts).replace("…", "...") + "\n"  # groff has no such sign where the locale isn't UTF-8
 
 
 if __name__ == "__main__":

@@ -73,11 +73,15 @@ def test_the_install_block_needs_no_folder_that_may_be_missing(tmp_path: Path) -
     for name in ("tars-memory", "tm"):
         (made / name).write_text("#!/bin/sh\necho here\n")
         (made / name).chmod(0o755)
+    manual = "share/man/man1/tm.1"
+    (made.parent / manual).parent.mkdir(parents=True)
+    (made.parent / manual).write_text(".TH TM 1\n")
     for _ in range(2):  # an update runs it again
         env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
         subprocess.run(["sh", "-ec", "\n".join(lines[2:])], env=env, check=True)
     for name in ("tars-memory", "tm"):
         assert subprocess.check_output([tmp_path / ".local/bin" / name], text=True) == "here\n"
+    assert (tmp_path / ".local" / manual).samefile(made.parent / manual), "`man tm` looks there; else it shows C's tm"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -299,6 +299,10 @@ def _mark_last_word(text: str) -> tuple[str, str]:
     return f"{head} {tail[0]}*", fold(tail[0])
 
 
+_EXCLUDES = re.compile(r'-(?![A-Za-z0-9](?!\S))(?:[^\W_]|")')
+"""The dash of a word that is excluded, not of a program's option of one letter: ``jq -r``."""
+
+
 def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:
     """Yield (negated, field or '', value, in quotes) for each piece of the text."""
     i, first = 0, True
@@ -306,7 +310,7 @@ def _pieces(text: str) -> Iterator[tuple[bool, str, str, bool]]:
         if text[i].isspace():
             i += 1
             continue
-        negated = not first and text[i] == "-" and i + 1 < len(text) and (text[i + 1].isalnum() or text[i + 1] == '"')
+        negated = not first and _EXCLUDES.match(text, i) is not None
         start = i + negated
         field = next((f for f in FIELDS if text.startswith(f + ":", start)), "")
         at = start + len(field) + 1 if field else start

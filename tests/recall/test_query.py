@@ -72,6 +72,8 @@ def test_a_minus_negates_after_the_first_word_only():
     assert query.meaning == "tea --flag"
     assert read("-milk tea").words == ("milk", "tea")
     assert read("-milk").negations == ()
+    assert read("jq -r -0").negations == (), "options of one letter are part of commands"
+    assert read("猫 -犬").negations == ("犬",)
     assert read("tag:drinks -milk").negations == ("milk",)
 
 

@@ -245,7 +245,9 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
     elif result.stale:  # a notice says by how much
         call.out.say(f"nothing found so far{about}")
     else:
-        call.out.say(f"nothing relevant{about or call.unsearched_projects()}")
+        excluded = ", ".join(repr(line(word)) for word in result.parsed.negations)
+        without = f"; what holds {excluded} was left out" if excluded else ""
+        call.out.say(f"nothing relevant{about}{without}{'' if about else call.unsearched_projects()}")
 
 
 def suggestion(result: "SearchResult") -> str:
