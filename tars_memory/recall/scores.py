@@ -74,9 +74,9 @@ def rank(pool: Pool, query: Query) -> None:
         line.speaker = speaker_share(line.known.speaker) if line.known.speaker else 0.0
         line.validity = weights.validity(line.known, query.today, query.dates)
         if line.index in line.chunk.decided:
-            line.validity = min(line.validity, weights.OVER)  # rejected lines are not in the pool
+            line.validity = weights.PENALTY  # rejected lines are not in the pool
     for line in _boilerplate(pool.chunks):
-        line.validity = min(line.validity, weights.BOILERPLATE)
+        line.validity = weights.PENALTY
     telling, asking = _divided(pool.chunks)
     for chunks in filter(None, (telling, asking)):
         compared = [chunk for chunk in chunks if chunk.meaning is not None]
@@ -176,7 +176,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
                 weights.SPREAD * weights.LINE_BESIDE * neighbour,
             )
             line.score = sum(line.parts)
-            if line.validity > weights.BOILERPLATE:  # other lines are not evidence for their note
+            if not line.validity:  # other lines are not evidence for their note
                 note.best = max(note.best, best + weights.BEST_WORDS * in_line + weights.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
             note.top = max(note.top, line.score)
@@ -251,7 +251,7 @@ def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
         if line.counts.keys() >= asked:
             full[line.chunk.row.note_id] = line
     for note, line in full.items():
-        if line.validity >= best[note].validity or (line.validity == weights.BOILERPLATE and not best[note].counts):
+        if line.validity >= best[note].validity or (line.validity and not best[note].counts):
             gain = best[note].score - line.score
             _change(best[note], -gain)
             _change(line, gain)

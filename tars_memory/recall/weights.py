@@ -612,11 +612,10 @@ SAME_WORDS_ASKED, MUCH_ASKED = 0.3, 0.5
 """``SAME_WORDS`` for a line that contains at least ``MUCH_ASKED`` of the question's idf: other differences are what has
 changed since. On conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of
 .4."""
-OVER = -0.10
-"""Penalty of a line that is marked as expired or, outside daily notes, as rejected, and of one that holds no more or
-not yet: below similar lines, but still found."""
-BOILERPLATE = -0.15
-"""Penalty of a line that many notes share word for word: below the notes' own lines."""
+PENALTY = -0.15
+"""Penalty of a line that is marked as expired or, outside daily notes, as rejected, of one that was replaced, or holds
+no more or not yet, and of one that many notes share word for word: such a line is found below similar lines, and is no
+evidence for its note. At -.10 the line of a plan that was replaced since stood before the one that is in force."""
 
 
 def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, float]) -> Fading:
@@ -644,10 +643,10 @@ def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) ->
     A fact that held, or will hold, on a day that the question names has no penalty.
     """
     if line.state in ("rejected", "expired") or line.kind == "repeated":
-        return OVER
+        return PENALTY
     if today is None or _holds(line, today, today):
         return 0.0
-    return 0.0 if any(stretch.yearless or _holds(line, stretch.start, stretch.end) for stretch in named) else OVER
+    return 0.0 if any(stretch.yearless or _holds(line, stretch.start, stretch.end) for stretch in named) else PENALTY
 
 
 def _holds(line: Line, first: date, last: date) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tars_memory.index.chunking import embedded_text
 from tars_memory.memory import Memory
-from tars_memory.recall import decided
+from tars_memory.recall import decided, weights
 from tars_memory.testing import HashEmbedder, make_vault
 from tars_memory.vault.markdown import lines as grammar
 
@@ -160,7 +160,7 @@ def test_an_expired_one_is_found_below_its_like(asked: Asked) -> None:
     with asked.memory() as memory:
         hits = memory.search("walnut cupboards tier:episodic", mode="lexical", explain=True).hits
     worth = {hit.path: hit.explain["line: validity"] for hit in hits}
-    assert worth == {SESSION: 0.0, "sessions/2026-11-20 1000 other.md": pytest.approx(-0.1)}
+    assert worth == {SESSION: 0.0, "sessions/2026-11-20 1000 other.md": pytest.approx(weights.PENALTY)}
     assert "walnut" in asked.told("walnut cupboards")
 
 

@@ -36,14 +36,14 @@ def test_what_was_said_fades_with_the_half_life_of_its_tier_and_the_rest_never(t
 @pytest.mark.parametrize(
     ("line", "worth"),
     [
-        ("  - [rejected] likes coffee", weights.OVER),
-        ("- [expired] likes coffee", weights.OVER),
+        ("  - [rejected] likes coffee", weights.PENALTY),
+        ("- [expired] likes coffee", weights.PENALTY),
         ("- [extracted] likes coffee", 0.0),
         ("he wrote [rejected] on the form", 0.0),
-        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", weights.OVER),
+        ("- lives in:: Cork [since:: 2019-01-01] [until:: 2024-05-01]", weights.PENALTY),
         ("- lives in:: Cork [until:: 2027-05-01]", 0.0),
-        ("- lives in:: Cork (until:: 2024-05-01)", weights.OVER),
-        ("- lives in:: Cork [since:: 2026-11-22]", weights.OVER),
+        ("- lives in:: Cork (until:: 2024-05-01)", weights.PENALTY),
+        ("- lives in:: Cork [since:: 2026-11-22]", weights.PENALTY),
         ("- lives in:: Cork [since:: 2026-11-21]", 0.0),
         ("plain words", 0.0),
     ],
@@ -55,9 +55,9 @@ def test_validity_of_a_line(line, worth):
 @pytest.mark.parametrize(
     ("question", "worth"),
     [
-        ("where did I live in 2018", weights.OVER),
+        ("where did I live in 2018", weights.PENALTY),
         ("where did I live in 2021", 0.0),
-        ("where did I live in 2025", weights.OVER),
+        ("where did I live in 2025", weights.PENALTY),
         ("where will I live in 2031", 0.0),
         ("where do I live in May", 0.0),
     ],
@@ -94,6 +94,19 @@ def test_of_equal_lines_the_newer_comes_first(recalled):
     worth = [hit.explain["note: recency"] for hit in vault.search("oolong kettle", explain=True).hits]
     assert len(set(worth)) == 4
     assert max(worth) < weights.RECENCY_WORTH
+
+
+def test_a_plan_in_force_comes_before_the_one_that_it_replaced(recalled):
+    new = "we travel to Porto, not to Lisbon, from the third to the seventh"
+    vault = recalled(
+        {
+            "2026-11-10.md": "- 19:00 [promoted] we travel to Lisbon in December ^d-x7mf6vg\n- 19:04 it rained\n",
+            "2026-11-18.md": f"- 17:20 [promoted] {new} ^d-ojt6fnt\n"
+            "  - replaced:: we travel to Lisbon in December ([[2026-11-10#^d-x7mf6vg|2026-11-10]])\n",
+            "Memory.md": f"- {new} ([[2026-11-18#^d-ojt6fnt|2026-11-18]])\n",
+        }
+    )
+    assert "Porto" in vault.search("where do we travel in December", "lexical").hits[0].text
 
 
 LONG = [f"- talked about matter {i} of the garden and the fence\n" for i in range(14)]
