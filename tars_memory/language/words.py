@@ -543,7 +543,8 @@ class Language:
     def __init__(self, code: str) -> None:
         self.code = code
         self.table: dict[str, Any] = _file(code)
-        self._names = {name: joined(text) for name, text in (shared()["names"] | self.table["names"]).items()}
+        orders = {"orders": f"(?:{'|'.join(self.table['feedback']['orders'].split())})"}
+        self._names = {name: joined(text) for name, text in (orders | shared()["names"] | self.table["names"]).items()}
 
     @cache  # noqa: B019  # there is one object of each language
     def words(self, name: str) -> frozenset[str]:

@@ -411,6 +411,9 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
         ("Amo il latino.", "Anzi no."),
         ("Gosto de samba.", "Não, espera, de choro."),
         ("Ik heb twee katten.", "Nee, wacht, vier."),
+        ("I live in Cork.", "I mean, I lived there."),
+        ("Abito a Torino e cerco un dentista.", "Cioè, abitavo."),
+        ("Ich wohne in Ulm.", "Ich meine, ich wohnte da."),
     ],
 )
 def test_what_somebody_interrupts_with_a_denial_is_taken_back(said: str, back: str) -> None:
@@ -1187,6 +1190,12 @@ def test_a_question_with_a_number_announces_no_text() -> None:
         "Erkläre mir Dinge immer mit einem Beispiel.", "Nunca uses emojis.",
         "Escribe siempre los comentarios en inglés.", "Écris toujours les tests d'abord.",
         "Nunca uses listas na resposta.", "Schrijf commentaar altijd in het Engels.",
+        "Always copy templates first.",
+        'Don\'t call me "buddy".', "Run the linter before every push.", "Schick mir keine Tabellen.",
+        "Commits immer auf Englisch schreiben.", "No uses nunca sudo en este repositorio.",
+        "No me pongas emojis en los correos, por favor.", "Por favor, no uses jerga conmigo.",
+        "Por favor, não use gírias comigo.",
+        "Ne m'envoie plus de listes.", "Ne me tutoie pas.", "Non usare il lei con me.", "Stuur me geen tabellen.",
     ],
 )  # fmt: skip
 def test_an_order_for_always_or_never_is_a_rule(said: str) -> None:
@@ -1225,6 +1234,11 @@ def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> No
     "said",
     [
         "Ask me before you delete the file.", "Frag mich, bevor du die Datei löschst.",
+        "Don't tell me the answer.", "Don't make me laugh now.", "Never been to Rome.", "Mach mir keine Sorgen.",
+        "Gefällt mir keine Spur.", "Rom nie gesehen.", "No me digas que llueve.", "No me hagas reír.",
+        "Não me diga isso.",
+        "Ne me dis pas que c'est fini.", "Ne me fais pas rire.", "Non dirmi bugie.", "Lijkt me geen probleem.",
+        "Maak me geen zorgen.", "Non posso dormire con me stesso.",
         "Frag den Arzt, bevor du schläfst.",
         "Demande-moi avant de supprimer le fichier.", "Chiedimi prima di cancellare il file.",
         "Vraag het me voordat je het bestand verwijdert.", "Prefiero que los correos lleguen pronto.",

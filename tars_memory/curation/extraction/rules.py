@@ -91,6 +91,8 @@ _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is not part of it."""
 _LETTER = re.compile(r"(?:\n|[.?!:…])[ \t]*\r?\n[ \t]*(?=[^\W\d_])[\w.'’-]+(?: [\w.'’-]+){0,3},[ \t]*\r?\n")
 """The salutation of a letter: up to four words and a comma, alone in a line behind other text."""
+_CITED = re.compile(r'["“„«]\s?(\w+)\s?["”“»]')
+"""One word in quotes, as in a rule: ``Don't call me "buddy"``."""
 _IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
 """Words in single quotes; apostrophes within words, at the end of one, or of ``'s morgens`` are none."""
 _LABEL = re.compile(r"[^:]*:\s")
@@ -229,6 +231,7 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
             rethinks = at and not sentence.asks and bool(_interruption().match(_without_cry(plain)))  # "No, wait."
             rethinks = rethinks and not _amends(sentence, said[at - 1].text, behind=True)
             back = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
+            back = back or (at and _in_other_form(plain, said[at - 1].text))  # "I mean, I lived there"
             if back or (unkept and at == len(said) - 1):
                 number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
                 found[number] += [text] if text else []
@@ -344,6 +347,16 @@ def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
     words = [phrase_pattern("feedback", key, r"(?<!\w){}\b") for key in ("denies", "repairs")]
     denial = any(pattern.search(plain, 0, back.start()) for pattern in words)
     return not opens or not (back.groupdict().get("doubts") or (back.start() and not denial))
+
+
+def _in_other_form(plain: str, before: str) -> bool:
+    """Whether a sentence repairs the verb of the one before it: another form of one of its first words."""
+    repaired = phrase_pattern("feedback", "repairs", r"\W*{}\W+(?:\w{1,3}\W+)?(\w{4})(\w*)").match(plain)
+    if repaired is None:
+        return False
+    firsts = [word.casefold() for word in _WORD.findall(before)[:3]]
+    stem, ending = repaired[1].casefold(), repaired[2].casefold()
+    return stem + ending not in firsts and any(word.startswith(stem) for word in firsts)
 
 
 def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
@@ -687,7 +700,8 @@ class _UserTurn:
         """Whether a sentence says how to work in general, and not what the text at hand should be like; an order may be
         short (``Tutoie-moi``), but is for no one day.
         """
-        if (order and names_relative(plain, self.lang.code)) or self.lang.pattern("task").search(plain):
+        uncited = _CITED.sub(r"\1", plain)
+        if (order and names_relative(plain, self.lang.code)) or self.lang.pattern("task").search(uncited):
             return False
         return (1 if order else 3) <= len(_WORD.findall(plain)) <= MOST_WORDS
 
@@ -710,6 +724,8 @@ class _UserTurn:
         start = lead.end() if lead else 0
         if lang.pattern("questions").match(plain, start):
             return start, start
+        aside = phrase_pattern("feedback", "trailing_asides", r"(?:,?\s+(?!lol|haha){})+\W*$").search(plain, start)
+        plain = plain[: aside.start()] if aside and not sentence.asks else plain  # "… by the way"
         found = [match.start() for key in ends if (match := lang.pattern(key).search(plain, start))]
         if found and min(found) - start >= 8:
             return start, min(found)
