@@ -58,7 +58,7 @@ def tags_in(text: str) -> list[str]:
 
 def tag_key(tag: str) -> str:
     """Return a tag in the form in which tags are compared: in lower case, however its accents are encoded."""
-    return unicodedata.normalize("NFC", tag).strip("/").lower()
+    return unicodedata.normalize("NFC", tag).strip("/").replace("İ", "i").lower()  # Python makes two signs of "İ"
 
 
 MARK = "[-*+]"
