@@ -192,6 +192,21 @@ def test_a_language_that_the_model_does_not_know_is_said_once(tmp_path: Path) ->
         assert memory.searcher.unknown_language("French", "embedded") == []
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("On és la clau de la cuina i qui la té?", "the language of this question"),
+        ("где запасной ключ", "Cyrillic script"),
+        ("where is the key", ""),
+    ],
+)
+def test_only_a_script_tells_for_sure_which_language_a_question_is_in(tmp_path: Path, question: str, said: str) -> None:
+    make_vault(tmp_path / "vault", {"Tea.md": "oolong\n"})
+    with Memory(tmp_path / "vault", env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        notices = [str(notice) for notice in memory.search(question).notices if "English" in str(notice)]
+    assert notices == ([f"the model knows English, not {said}: tars-memory models list"] if said else [])
+
+
 def test_reindex_counts_the_vectors_that_it_made(tmp_path: Path) -> None:
     make_vault(tmp_path / "vault", {"Tea.md": "# Tea\n\noolong\n", "Anna.md": "# Anna\n\nlives in Cork\n"})
     home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}

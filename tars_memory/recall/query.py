@@ -440,7 +440,8 @@ class _Parser:
         query.tokens, query.content = frozenset(spoken), [word for word in spoken if word not in STOP_WORDS]
         query.language = language.foreign_language(query.meaning)
         query.grammar = language.grammar_words(query.language)
-        code = language.language_of(query.meaning) if dated else ""
+        is_ordinal = re.search(r"\d\. ", query.meaning)  # "am 9. November" has no word that English lacks
+        code = language.language_of(query.meaning, "de" if is_ordinal else "") if dated else ""
         if code and code != "en":  # English ones are not words of the query
             listed = language.language(code).words("words")
             query.small_words = frozenset(part for word in listed for part in tokens(word)) - query.date_words

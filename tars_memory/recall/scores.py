@@ -46,6 +46,8 @@ AFTER_QUESTION = " 0123456789[]()*_\"'”’»"
 """What may stand behind a question: quotes, emphasis, the number of a turn."""
 TIE_BREAK = 1e-9
 """Difference that is made between the scores of lines that say the same, so that the newer one comes first."""
+DAY_MET = 0.9
+"""How well a day has to fit a named date for the words of that date to count as contained."""
 NEVER_FADES = "9999-12-31"
 """The day of lines that count as the newest, whenever they were written."""
 
@@ -77,8 +79,8 @@ def rank(pool: Pool, query: Query) -> None:
             line.validity = weights.PENALTY  # rejected lines are not in the pool
     for line in _boilerplate(pool.chunks):
         line.validity = weights.PENALTY
-    telling, asking = _divided(pool.chunks)
-    for chunks in filter(None, (telling, asking)):
+    telling, others = _divided(pool.chunks, query)
+    for chunks in filter(None, (telling, others)):
         compared = [chunk for chunk in chunks if chunk.meaning is not None]
         if not compared or pool.coverage >= 1:
             _score(chunks, pool, query, by_meaning=bool(compared))
@@ -88,24 +90,32 @@ def rank(pool: Pool, query: Query) -> None:
     _put_typed_first(lines, query)
     told = [line for chunk in telling for line in chunk.lines]
     _put_newest_first(told, pool, query)
-    if asking:
-        best = max(line.score for line in told if line.chunk.counts)
-        _put_below([line for chunk in asking for line in chunk.lines], best)
+    if others:
+        best = max(line.score for line in told if line.chunk.counts or line.chunk.date >= DAY_MET)
+        _put_below([line for chunk in others for line in chunk.lines], best)
     for line in best_lines_of_named_notes(pool):
         line.parts = (*line.parts[:-3], weights.LINE_NAMED, *line.parts[-2:])
         line.score += weights.LINE_NAMED
 
 
-def _divided(chunks: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-    """Return the chunks that tell, and those whose words of the query are in questions alone, as session notes quote
-    them: the same question, asked before, is nearer than any answer. If no other chunk has a word, all of them tell.
+def _divided(chunks: list[Candidate], query: Query) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the chunks that tell, and those that answer nothing. If no chunk that tells has a word, all of them do.
+
+    Nothing is answered by words of the query in questions alone, as session notes quote them: the same question, asked
+    before, is nearer than any answer. Nor by a part of a named day (``October``), if there are notes of that day.
     """
     telling: list[Candidate] = []
-    asking: list[Candidate] = []
+    others: list[Candidate] = []
+    named = frozenset[str | None]()
+    if not query.runs and any(chunk.date >= DAY_MET for chunk in chunks):  # a pair of signs tells no part of a day
+        named = frozenset(map(query.stems.get, query.date_words))
     for chunk in chunks:
         held = [line for line in chunk.lines if line.counts]
-        (asking if held and not chunk.name_is_query and all(map(_asks, held)) else telling).append(chunk)
-    return (telling, asking) if any(chunk.counts for chunk in telling) else (chunks, [])
+        in_part = chunk.date < DAY_MET and chunk.counts.keys() < named
+        is_named = chunk.name_is_query or not chunk.counts
+        (telling if is_named or not (in_part or (held and all(map(_asks, held)))) else others).append(chunk)
+    is_told = any(chunk.counts or chunk.date >= DAY_MET for chunk in telling)
+    return (telling, others) if is_told else (chunks, [])
 
 
 def _asks(line: CandidateLine) -> bool:

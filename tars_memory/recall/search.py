@@ -292,8 +292,6 @@ WORDS_OF_A_NAME = 3
 """Maximum number of words that are taken for a name, in whatever language; a sentence has more."""
 NAME_ASKED = 0.15
 """Least share of the query that the name of a note in it has to make up."""
-DAY_MET = 0.9
-"""How well a day has to fit a named date for the words of that date to count as contained."""
 DAY_SHARE = 0.4
 """Share of the query's idf, the words of the date included, that a note of the named day has to contain to be an
 answer: "what happened yesterday" has hardly another word."""
@@ -304,7 +302,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     if _is_near_name(pool):
         return True
     if mode == "semantic":
-        named = any(chunk.date >= DAY_MET for chunk in pool.chunks)
+        named = any(chunk.date >= scores.DAY_MET for chunk in pool.chunks)
         return named or _comes_near(query, pool, {}, known=pool.known)
     total = sum(pool.idfs.values())
     if not total:
@@ -375,7 +373,7 @@ def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]], date_term
     asked = pool.idfs.keys() - small
     least = DAY_SHARE * fsum(pool.idfs[term] for term in asked)
     return any(
-        chunk.date >= DAY_MET and fsum(pool.idfs[term] for term in held[id(chunk)] & asked) >= least
+        chunk.date >= scores.DAY_MET and fsum(pool.idfs[term] for term in held[id(chunk)] & asked) >= least
         for chunk in pool.chunks
     )
 
@@ -564,7 +562,7 @@ def shows(chunk: Candidate, pool: Pool, holds: Container[int], least: float) -> 
     if chunk.name_is_query and not beside:
         return True
     named = not beside and chunk.name_meaning >= _floor_of_name(pool)
-    return chunk.row.id in holds or chunk.date >= DAY_MET or named or nearness(chunk) >= least
+    return chunk.row.id in holds or chunk.date >= scores.DAY_MET or named or nearness(chunk) >= least
 
 
 def _is_near_name(pool: Pool) -> bool:
@@ -586,7 +584,7 @@ def _floor_of_name(pool: Pool) -> float:
 def _held(chunk: Candidate, idfs: dict[str, float], date_terms: set[str]) -> set[str]:
     """Return the terms that a chunk contains; with those of a named date if the chunk is of that date."""
     held = {term for term in chunk.counts if term in idfs}
-    if chunk.date >= DAY_MET:
+    if chunk.date >= scores.DAY_MET:
         held |= date_terms & idfs.keys()
     return held
 
@@ -865,7 +863,7 @@ class Shares:
         """Return the key by which passages and lines are sorted; no share if the question has no words to count."""
         above = () if isinstance(item, Answer) or item.tier == "talk" else (item.title, *item.headings)
         counts = self._count("\n".join((*above, item.text)))
-        met = candidates.day_fit(self._query, item.day) >= DAY_MET
+        met = candidates.day_fit(self._query, item.day) >= scores.DAY_MET
         terms = self._date_terms.union(counts) if met else counts
         return SortKey(sum(self._idfs.get(term, 0.0) for term in terms) / (self._total or 1.0), item.day)
 

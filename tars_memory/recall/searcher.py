@@ -627,7 +627,9 @@ class Search:
             model = self._model_of(reader)
             if not model:
                 return None
-            self.notices += self.searcher.unknown_language(query.language, model)
+            # words tell no language for sure that no list has: Catalan has the function words of Spanish
+            named = "the language of this question" if query.language and query.is_latin else query.language
+            self.notices += self.searcher.unknown_language(named, model)
             ours = workspace.embedder
             if self.mode != "semantic" and not query.is_latin:  # else texts in other scripts are searched by words only
                 known = ours or index.models.manifest_of(model, workspace.settings.places.cache)

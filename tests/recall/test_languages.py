@@ -498,6 +498,7 @@ def test_words_of_other_projects_keep_no_name_from_being_suggested(tmp_path):
         "che cosa ho fatto venerdì scorso",
         "was habe ich gestern gemacht",
         "was war letzten Freitag",
+        "am 20. November",  # "am" is an English word, too
         "wat heb ik gisteren gedaan",
         "o que fiz na sexta-feira passada",
         "co robiłam wczoraj",  # of these languages no function words are known

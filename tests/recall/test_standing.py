@@ -266,3 +266,13 @@ def test_the_same_question_asked_before_comes_after_what_answers_it(tmp_path, as
     assert [hit.path == "Bank.md" for hit in hits][:2] == [answers_first, not answers_first]
     assert vault.search("when pay", mode).hits[0].path.startswith("sessions/")  # no other note has a word of it
     vault.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_month_alone_comes_after_the_notes_of_the_day(tmp_path, mode):
+    notes = {f"2026-10-{day:02}.md": f"- called about invoice {day}\n" for day in range(1, 29)}
+    notes |= {"Plot.md": "- rent due in October\n"}
+    vault = Recalled(tmp_path, notes)
+    paths = [hit.path for hit in vault.search("What happened on 5 October?", mode).hits]
+    assert paths.index("2026-10-05.md") < paths.index("Plot.md")
+    vault.close()
