@@ -264,6 +264,8 @@ LEFT_ALONE = [
     ("fr", "Je travaille sur un rapport de mars."),
     ("it", "Oggi lavoro a un parser."),
     ("pt", "Trabalho num relatório de março."),
+    ("es", "No puedo tomar una decisión."),
+    ("pt", "Não posso tomar decisões."),
     ("en", "My report is for March 2026."),
     ("en", "My code is on line 3 May be wrong."),
     ("de", "Mein Server ist im Mai abgestürzt."),

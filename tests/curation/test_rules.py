@@ -311,6 +311,8 @@ def test_what_is_told_of_others_or_supposed_is_left_alone(said: str) -> None:
         ("I live in Cork.", "That's wrong, I live in Kerry.", ["I live in Kerry"]),
         ("I'm vegetarian and I have a dog.", "Actually I'm vegan.", ["I'm vegan"]),
         ("Soy vegetariana.", "En realidad soy vegana.", ["Soy vegana"]),
+        ("I live in Cork.", "Oh, and actually I live in Kerry.", ["I live in Kerry"]),
+        ("J'habite à Lyon.", "Et en fait j'habite à Lille.", ["J'habite à Lille"]),
         ("I live in Dublin.", "I live in Cork, not Dublin.", ["I live in Cork, not Dublin"]),
         (
             "Ich wohne in Köln.",

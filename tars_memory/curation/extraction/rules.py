@@ -131,7 +131,7 @@ _CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
 _SUBJECT = re.compile(r"\b(?:i|we|ich|wir|ik|wij)(?= |['’](?:m|re)\b)", re.IGNORECASE)
 """The subject of a statement that another one may share."""
 _ADDS = re.compile(r"(?<!\w)(?:and|also|plus|und|auch|y|también|et|aussi|e|anche|também|en|ook)\b", re.IGNORECASE)
-"""A word that adds what follows to what was said: ``oh, and actually …`` corrects nothing."""
+"""A word that adds what follows to what was said, unless that is a fact over time: ``oh, and actually I like …``."""
 _SHORT_ENDING = re.compile(r"['’](?=\w{1,2}\b)")
 """The apostrophe of ``I'm`` and ``Ann's``, which are two words; ``j'habite`` counts as one."""
 _WITHOUT_I = ("es", "it", "pt")
@@ -314,14 +314,17 @@ def _corrected_by(
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
         denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
         last: DrawnFact | None = None
+        adds = denies and _ADDS.search(begins[: denies.start()])
+        # a fact over time has a new value: nobody lives at two places
+        adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
         for old in before:
             olds = dict.fromkeys([old.text, *lang.pattern("breaks").split(old.text)])
             values = [value for part in parts for was in olds if (value := _other_value(was, part, lang))]
             is_denied = any(_has(place, value) for value in values for place in denied)
-            asked_about = any(_has(asked, value) for value in values)
+            asked_about = bool(asked) and any(_has(asked, value) for value in values)
             if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
                 yield old
-            elif denies and values and not asked and not _ADDS.search(begins[: denies.start()]):
+            elif denies and values and not asked and not adds:
                 last = old
         yield from [last] if last else ()
     elif found and (denies or repairs):
