@@ -13,7 +13,7 @@ from itertools import pairwise
 from unicodedata import combining
 
 from tars_memory.language.words import LANGUAGES, STOP_WORDS, is_unspaced, language
-from tars_memory.vault import secrets, secrets as table
+from tars_memory.vault import secrets as table
 from tars_memory.vault.suspicion import CLOCK, IS_VERB, MARKS, compiled
 
 _FIRST_READ = 256
@@ -105,7 +105,7 @@ mark of a fence with its language.
 
 def _is_harmless(value: str) -> bool:
     """Whether a value is not a credential, or only stands for one."""
-    return any(re.fullmatch(pattern, value) for pattern in (secrets.PLACEHOLDER, _HARMLESS))
+    return any(re.fullmatch(pattern, value) for pattern in (table.PLACEHOLDER, _HARMLESS))
 
 
 Found = tuple[int, int, str]

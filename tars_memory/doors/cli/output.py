@@ -695,7 +695,7 @@ def hit_of(
         if unchanged and checksum and not _says_it(workspace, path, int(at), checksum):
             raise errors.ConflictError(f"{line(path)}:{at} has changed since the last search", "search again")
         return path, int(at), url or None
-    raise errors.NotFoundError("no search has been made here yet", "tars-memory search WORDS, then tars-memory open 1")
+    raise errors.NotFoundError("no search has been made here yet", "tars-memory search WORDS numbers its hits")
 
 
 def _says_it(workspace: Workspace, path: str, at: int, checksum: str) -> bool:
