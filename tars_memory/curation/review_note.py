@@ -18,10 +18,10 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from tars_memory import vault
 from tars_memory.curation.proposals import BESIDE, NEW, PlainLine, Proposal, Related
 from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
-from tars_memory.vault import playbooks
 from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
@@ -668,7 +668,7 @@ def bullet(proposal: Proposal) -> str:
     words = words_of(proposal)
     details = [("to", place_of(proposal))]
     if proposal.op == "create":
-        steps = playbooks.lines_of(proposal.text)[:STEPS]
+        steps = vault.playbooks.lines_of(proposal.text)[:STEPS]
         details += [("step", one_line(without_mark(step.strip()))) for step in steps]
     if proposal.quoted:
         details.append(("said", f"{one_line(proposal.quoted)}{_link(proposal)}"))
@@ -696,7 +696,7 @@ def bullet(proposal: Proposal) -> str:
 
 def place_of(proposal: Proposal | PlainLine) -> str:
     """Return note and heading that a line goes to, as one line."""
-    return one_line(proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else ""))
+    return _harmless(proposal.target + (f" › {plain_heading(proposal.section)}" if proposal.section else ""))
 
 
 def _choice(proposal: Proposal, line: Related) -> str:
@@ -712,7 +712,7 @@ def words_of(proposal: Proposal) -> str:
     if proposal.op == "add_section" and not proposal.text.strip():
         return f"Add the heading: {one_line(proposal.section)}"
     if proposal.op == "create":
-        return _harmless(playbooks.title_of(proposal.text) or proposal.target)
+        return _harmless(vault.playbooks.title_of(proposal.text) or proposal.target)
     return _harmless(proposal.text)
 
 
@@ -722,10 +722,11 @@ def shown(raw: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return any text as one harmless line of the note, cut to a readable length.
+    """Return any text as one harmless line of the note, masked and cut to a readable length.
 
     If it contains a mark like ours (``^r-…``), a backslash, which Obsidian does not show, breaks it.
     """
+    text = vault.secrets.mask(text)
     return _harmless(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
 
 

@@ -237,6 +237,19 @@ def test_a_line_that_was_joined_with_its_own_related_line_is_left() -> None:
         assert (taken(joined), unread(joined)) == ({}, [review_note.MISPLACED])
 
 
+def test_a_line_that_stands_beside_a_proposal_is_masked_and_its_box_counts() -> None:
+    text = "the router's password is Sunflower47"
+    line = Related("Memory.md", 3, "abcdefgh", text, "2026-10-02", f"- {text}")
+    for op in ("append", "replace", "remove"):
+        each = proposal(0, op=op, replaces=f"- {text}")._replace(conflicts=(line,))
+        data = review_note.with_new(None, [each, proposal(1)])
+        assert b"Sunflower47" not in data and b"(masked password)" in data
+        assert review_note.read(data)[0].words == review_note.words_of(each)
+    data = review_note.with_new(None, [proposal(0)._replace(conflicts=(line,)), proposal(1)])
+    chosen = taken(data.replace(b"- [ ] replace: ", b"- [x] replace: "))[proposal(0).id]
+    assert chosen.replaces == ("abcdefgh",)
+
+
 def test_writing_it_again_adds_only_what_is_new() -> None:
     ticked = WRITTEN.replace(b"- [ ] likes", b"- [x] likes", 1)
     assert review_note.with_new(ticked, PROPOSALS) == ticked
