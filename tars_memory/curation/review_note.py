@@ -22,7 +22,7 @@ from tars_memory import vault
 from tars_memory.curation.proposals import BESIDE, NEW, PlainLine, Proposal, Related
 from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
-from tars_memory.vault.layout import BEFORE, INTRO, TITLE, Layout
+from tars_memory.vault.layout import INTRO, TITLE, Layout
 from tars_memory.vault.markdown import edits, entries as grammar
 from tars_memory.vault.markdown.document import Document, apply, plain_heading
 from tars_memory.vault.markdown.lines import MARK, unmarked as without_mark
@@ -653,7 +653,7 @@ def count(data: bytes) -> tuple[int, int]:
 
 def is_bare(data: bytes) -> bool:
     """Whether the note contains nothing but its title, its heading and how to use it."""
-    return {row.strip() for row in _page(data).rows} <= {"", TITLE, *INTRO, BEFORE, f"## {HEADING}"}
+    return {row.strip() for row in _page(data).rows} <= {"", TITLE, *INTRO, f"## {HEADING}"}
 
 
 def _group(proposal: Proposal, parts: Sequence[Proposal]) -> str:

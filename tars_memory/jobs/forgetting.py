@@ -801,10 +801,10 @@ def _other_files(workspace: Workspace, state: Path) -> list[Path]:
     """Return our files besides journal, spool and index that may hold forgotten words.
 
     They are copies of logs that hooks keep, the hooks' own log, the places of the last search, discarded texts, the
-    uses of playbooks, crash reports, and a model's answers kept by old versions.
+    uses of playbooks and crash reports.
     """
     home = workspace.settings.places.state
-    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*", "compress/*", playbooks.USES)
+    names = ("hooks/kept/*/*/*", "hooks/kept/*/*", "hooks/hook.log", "last-search*", playbooks.USES)
     found = [path for name in names for path in state.glob(name)]
     found += [path for name in ("hook.log", "kept/*", "crash-*") for path in home.glob(name)]
     return sorted(path for path in found if path.is_file())

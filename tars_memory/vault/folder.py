@@ -94,7 +94,7 @@ class Folder:
         path = os.path.join(self.path, name)
         if self.fd is None:
             found = os.stat(path, follow_symlinks=False)
-            if not stat.S_ISDIR(found.st_mode) or _is_junction(found):
+            if not stat.S_ISDIR(found.st_mode) or getattr(found, "st_reparse_tag", 0):  # a junction
                 raise _not_plain(path, "is a link or not a folder")
             return Folder(path, None)
         try:
@@ -393,10 +393,6 @@ def close(fd: int) -> None:
         os.close(fd)
     except OSError:
         return
-
-
-def _is_junction(found: os.stat_result) -> bool:
-    return bool(getattr(found, "st_reparse_tag", 0))
 
 
 def _not_plain(path: str, problem: str) -> NotPlainError:

@@ -781,12 +781,11 @@ MADE = (
     "`[x]` keeps a line, `[-]` rejects it, `[+]` keeps it and the line it would replace. Change its words in place if",
     "you like. Whatever you leave waits. Decisions are taken by `tars-memory review --from-note`, or by the next",
 )
-"""First lines of the introduction, the same in all versions."""
-BEFORE = "command that writes, which then takes these lines away."
-"""Next line in notes of older versions."""
+"""First lines of the introduction."""
 INTRO = (
     *MADE,
-    f"{BEFORE} `[x]` at `replace: …` below a line puts the line in its place; `Keep all …` decides every line below.",
+    "command that writes, which then takes these lines away. `[x]` at `replace: …` below a line puts the line in its "
+    "place; `Keep all …` decides every line below.",
 )
 
 
