@@ -784,8 +784,10 @@ MADE = (
 """First lines of the introduction."""
 INTRO = (
     *MADE,
-    "command that writes, which then takes these lines away. `[x]` at `replace: …` below a line puts the line in its "
-    "place; `Keep all …` decides every line below.",
+    (
+        "command that writes, which then takes these lines away. `[x]` at `replace: …` below a line puts the line in "
+        "its place; `Keep all …` decides every line below."
+    ),
 )
 
 

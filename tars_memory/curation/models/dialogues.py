@@ -522,9 +522,10 @@ def _json_object(text: str) -> dict[str, Any] | None:
         ReplyError: it needs repair and is nested too deeply for an honest answer.
     """
     text = text[:MAX_REPLY].lstrip("\ufeff").strip()
+    decoder = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) < 19 else -1)  # -1 is no item's
     for start in _starts(text):
         try:
-            value, _ = json.JSONDecoder(parse_int=_int).raw_decode(text, start)
+            value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and value:
@@ -580,11 +581,6 @@ def _check_depth(text: str) -> None:
         depth = depth + 1 if found[0] in "{[" else max(depth - 1, 0)
         if depth > MAX_DEPTH:
             raise ReplyError("it is nested too deeply")
-
-
-def _int(digits: str) -> int:
-    """Return a number; -1, which is not an item's number, if it has too many digits."""
-    return int(digits) if len(digits) < 19 else -1
 
 
 def _why_none(text: str) -> str:
