@@ -788,7 +788,7 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
         return None
     for form, table in lang.forms("about"):
         said = form.fullmatch(plain)
-        if not said or (table.get("dated") and (_is_over(plain, dated, day) or not names_day(dated, lang.code))):
+        if not said or (table.get("dated") and (_is_over(lang, plain, dated, day) or not names_day(dated, lang.code))):
             continue
         person = said.groupdict().get("person")
         # "She", "Die Katze" and "Morgen" name nobody
@@ -797,12 +797,14 @@ def _form(lang: Language, text: str, day: date) -> Mapping[str, Any] | None:
     return {"kind": "fact"} if _names_me(plain, lang) and stated(dated, day, (lang.code,)) else None
 
 
-def _is_over(plain: str, dated: str, day: date) -> bool:
+def _is_over(lang: Language, plain: str, dated: str, day: date) -> bool:
     """Whether the relative dates of a statement are all of days up to the one on which it was said: what
-    somebody had for lunch today is not worth keeping, what they will do on Monday is.
+    somebody had for lunch today is not worth keeping, what they will do on Monday, or this week or month, is.
     """
-    days = set(_ISO.findall(dated)) - set(_ISO.findall(plain))
-    return bool(days) and max(days) <= day.isoformat()
+    said, days = day.isoformat(), set(_ISO.findall(dated)) - set(_ISO.findall(plain))
+    if not days or lang.table["dates"]["week_of"] in dated:
+        return False
+    return all(each < said[:7] or (each <= said and len(each) == len(said)) for each in days)
 
 
 def _reference(lang: Language, plain: str, start: int = 0) -> re.Match[str] | None:
