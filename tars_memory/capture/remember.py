@@ -59,7 +59,7 @@ def remember(
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
     section, tags = section and ctx.masked(section), ctx.masked_tags(tags)
-    text = ctx.masked(text, *around(section, tags))
+    text = ctx.masked(entries.bounded(text), *around(section, tags))
     words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     usual = ctx.layout.notes_section
@@ -118,7 +118,7 @@ def log(ctx: Caller, text: str) -> Receipt:
         UsageError: no text.
         UnwritableError: the vault can't be written; the text is in the spool, with its instant.
     """
-    text = ctx.masked(text)
+    text = ctx.masked(entries.bounded(text))
     words = entries.neutralise(text)
     ctx.notices += end_notices(words, ctx.now.date())
     title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)

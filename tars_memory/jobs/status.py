@@ -350,7 +350,8 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
     """Add a file or folder of logs to the sources in the person's settings, and read it.
 
     Raises:
-        UsageError: it is neither a file nor a folder, it is a vault, or the settings can't hold its name.
+        UsageError: it is neither a file nor a folder, it is a vault or has notes of this one, or its name
+            can't be in the settings.
         UnwritableError: the settings or the index can't be written.
     """
     target = os.path.abspath(os.path.expanduser(path))
@@ -367,6 +368,12 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
         os.path.lexists(os.path.join(target, name)) for name in (".obsidian", disk.VAULT_FOLDER)
     ):
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
+    inside = os.path.relpath(os.path.realpath(target), os.path.realpath(workspace.root))
+    names = [target] if os.path.isfile(target) else (name for *_, names in os.walk(target) for name in names)
+    if not inside.startswith(".") and any(name.lower().endswith(".md") for name in names):
+        raise UsageError(
+            f"{path} is in the vault: search finds its notes by themselves", "name the folder of your logs"
+        )
     before = sources(workspace)
     with _latest(workspace, "sources") as settings:
         known = settings.sources.logs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,7 @@ def test_an_instant_without_a_zone_is_local_and_one_with_it_is_the_same_moment()
     assert instant("2026-11-21T14:30", "--now").replace(tzinfo=None).isoformat() == "2026-11-21T14:30:00"
     assert instant("2026-11-21", "--now").tzinfo is not None
     assert instant("2026-11-21T14:30:00Z", "--now").timestamp() == 1795271400.0
+    assert instant("gestern", "--now") < instant("today", "--now") <= datetime.now().astimezone()
     for bad in ("", "soon", "2026-13-01", "99999-01-01"):
         with pytest.raises(UsageError):
             instant(bad, "--now")

@@ -215,6 +215,7 @@ def test_an_answer_that_is_lost_is_told_and_one_of_no_words_is_not_lost(
     assert done.returncode == code
     assert message in done.stderr.decode() and b"Traceback" not in done.stderr + done.stdout
     assert ("could not be written" in done.stderr.decode()) == (code == 3 and bool(message))
+    assert done.stderr.endswith(b'"exit_code": 3}\n') == ("--json" in call and code == 3)
 
 
 @pytest.mark.parametrize("locale", [{}, {"LANG": "C"}, {"LC_ALL": "POSIX"}, {"PYTHONIOENCODING": "latin-1"}])

@@ -280,8 +280,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
         return UNWRITABLE if _say_kept(error, call) else OK
     except LostOutput as error:
         discard(call.out.stdout)
-        call.out.say_always(f"{PROGRAM}: done, but the answer could not be written: {error}")
-        return PARTLY
+        return cli.failures.say(call, f"done, but the answer could not be written: {error}", "", PARTLY)
     except KeyboardInterrupt as error:
         _say_kept(error, call)
         return INTERRUPTED

@@ -16,7 +16,7 @@ import shlex
 import signal
 import sys
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from functools import cached_property, partial, wraps
 from inspect import Parameter, Signature, signature  # typer has imported it
 from itertools import chain
@@ -556,7 +556,7 @@ class Call:
         """Return the current day in the user's time zone."""
         return (self.now or datetime.now().astimezone()).date()
 
-    def day(self, text: str | None, option: str, *, last: bool = False) -> date | None:
+    def day(self, text: str | None, option: str, *, last: bool = False, coming: bool = False) -> date | None:
         """Parse a day as search does; of a month or year return the first day, or with ``last`` the last. A text that
         is the name of a daily note here is its day.
 
@@ -564,6 +564,7 @@ class Call:
             text: the day, or None: there is none.
             option: its option, for the message.
             last: return the last day of a span.
+            coming: a day without a year is the next one of its name, not the last one.
 
         Raises:
             UsageError: the text is not a day.
@@ -580,6 +581,8 @@ class Call:
         span = dates.parse_day(text, self.today())
         if span is None:
             raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
+        if coming and span.yearless and span.start < self.today():
+            span = dates.parse_day(text, self.today() + timedelta(365)) or span
         if span.yearless and span.start.year != self.today().year and self.opened:
             self.workspace.notices.append(f"{text!r} is taken as {span.start}: write the year if you mean another one")
         return span.end if last else span.start
@@ -625,7 +628,7 @@ YEARS = range(1970, 3000)
 
 
 def instant(text: str, origin: str) -> datetime:
-    """Parse an instant in ISO form; without a zone it is local time.
+    """Parse an instant in ISO form, or a day in words; without a zone it is local time.
 
     Args:
         text: the instant.
@@ -637,7 +640,10 @@ def instant(text: str, origin: str) -> datetime:
     try:
         when = datetime.fromisoformat(text.strip())
     except ValueError:
-        hint = "write it like 2026-11-21T14:30 or 2026-11-21"
+        span = language.dates.parse_day(text, datetime.now().astimezone().date())
+        if span is not None and span.start == span.end:
+            return datetime.combine(span.start, time()).astimezone()
+        hint = "write it like 2026-11-21T14:30, 2026-11-21 or yesterday"
         raise UsageError(f"{origin}: {text!r} is not a date or time", hint) from None
     if when.year not in YEARS:
         raise UsageError(f"{origin}: the year {when.year} is out of range", f"give one from {YEARS[0]} to {YEARS[-1]}")

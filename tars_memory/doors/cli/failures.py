@@ -60,7 +60,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         if extra := re.fullmatch(r"Got unexpected extra argument.*? \((.*)\)", message, re.DOTALL):
             message = f"too many words: {extra[1]}"
             help_hint = _joined(_for_extra(extra[1], error.ctx), help_hint)  # type: ignore[attr-defined]
-        return _say(call, message[:1].lower() + message[1:], _joined(help_hint, kept), USAGE)
+        return say(call, message[:1].lower() + message[1:], _joined(help_hint, kept), USAGE)
     more: dict[str, Any] = {"spooled": error.spooled} if kept and getattr(error, "spooled", None) else {}  # type: ignore[attr-defined]
     if isinstance(error, errors.TarsError):
         hint = _joined(call.out.as_called(error.hint), *_mistyped(error, call))
@@ -69,12 +69,12 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
         if isinstance(error, errors.UnwritableError) and error.spooled and not kept:
             more["spooled"] = error.spooled
             kept = _waits(error.spooled) if call.typed else DONE_LATER.format(item=error.spooled)
-        return _say(call, error.message, _joined(hint, kept), error.exit_code, more)
+        return say(call, error.message, _joined(hint, kept), error.exit_code, more)
     if isinstance(error, typer.Abort):
-        return _say(call, "given up", "", 130)
+        return say(call, "given up", "", 130)
     if isinstance(error, OSError) and error.errno in WORLD:
         file = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        return _say(
+        return say(
             call,
             f"{file}{error.strerror}",
             _joined("look at its permissions and the free space", kept),
@@ -82,9 +82,9 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
             more,
         )
     if isinstance(error, FileNotFoundError) and error.filename is None and not output.here():
-        return _say(call, "the current folder was removed", _joined("go to another folder", kept), USAGE, more)
+        return say(call, "the current folder was removed", _joined("go to another folder", kept), USAGE, more)
     message, hint = _bug(error, call)
-    return _say(call, message, _joined(hint, kept), BUG, more)
+    return say(call, message, _joined(hint, kept), BUG, more)
 
 
 def _for_extra(words: str, ctx: typer.Context) -> str:
@@ -229,7 +229,7 @@ def _joined(*sentences: str) -> str:
     return "; ".join(sentence for sentence in sentences if sentence)
 
 
-def _say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
+def say(call: Call, message: str, hint: str, code: int, more: dict[str, Any] | None = None) -> int:
     """Print message, candidates and hint on stderr, with ``--json`` as an object; return the exit code."""
     more, message, hint = more or {}, errors.legible(message), errors.legible(hint)
     if call.out.json:

@@ -155,6 +155,20 @@ def unsigned(line: str) -> str:
     return re.sub(_BLANKS + r"*\[by::[^\[\]\r\n]{1,80}\](?=[ \t]*(?:[\[(]|\^[^\s\[]*$|$))", "", line)
 
 
+def bounded(text: str) -> str:
+    """Return a text that is not too long for an entry.
+
+    Raises:
+        UsageError: it is.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise UsageError(
+            f"{len(text):,} characters are too many for one entry (at most {MAX_CHARACTERS:,})",
+            "save it as a note of its own in the vault: it is searched all the same",
+        )
+    return text
+
+
 def neutralise(text: str) -> str:
     """Turn outside text into the words of one bullet.
 
@@ -167,12 +181,7 @@ def neutralise(text: str) -> str:
     Raises:
         UsageError: nothing visible is left, or the text is too long for one line.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise UsageError(
-            f"{len(text):,} characters are too many for one entry (at most {MAX_CHARACTERS:,})",
-            "save it as a note of its own in the vault: it is searched all the same",
-        )
-    text = visible(text)
+    text = visible(bounded(text))
     if not any(char.isprintable() and not char.isspace() for char in text):
         raise UsageError("there is no text to keep", "say what to remember after the command")
     text = harmless(text)

@@ -276,7 +276,9 @@ def facts(
     day until the day before its until day.
     """
     if words and words[0] in VERBS:
-        return _change(call, words[0], words[1:], call.day(since, "--since"), call.day(until, "--until"), on)
+        return _change(
+            call, words[0], words[1:], call.day(since, "--since"), call.day(until, "--until", coming=True), on
+        )
     if any((since, until, on)):
         raise UsageError("--since, --until and --on belong to add and end", "--as-of names a day to look at")
     one_only({"--as-of": as_of is not None, "--all": all_})

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 from collections import Counter
+from functools import partial
 from itertools import chain
 from math import isfinite
 from pathlib import Path
@@ -242,7 +243,7 @@ ACTIONS = ("list", "add", "remove")
 
 @command(
     examples="""
-tm sources add ~/.claude/projects
+tm sources add ~/.claude/projects ~/chatgpt-export.zip
 tm sources
 """,
     answers="""
@@ -255,20 +256,21 @@ nights: whether `sleep` ran in the last three days
 def sources(
     call: Call,
     action: str = word("[list|add|remove]", "List them, add or remove one.", default="list"),
-    path: str | None = word("[PATH]", "A log, or a folder of logs."),
+    paths: list[str] | None = word("[PATH…]", "Logs, or folders of logs."),
 ) -> int:
     """Name the logs of your conversations with models, so that search and context find what you said in them.
 
     The logs are read where they are. Only your own words are searched. The list is in your settings, never in a vault.
     """
-    if action not in ACTIONS or (action == "list") != (path is None):
+    if action not in ACTIONS or (action == "list") != (not paths):
         raise UsageError("sources takes: list, add PATH, or remove PATH", "tars-memory sources add ~/.claude/projects")
     memory = call.memory()
-    if path is None:
-        return _show_sources(call, memory.sources())
-    if action == "remove":
-        return _show_sources(call, memory.remove_source(path))
-    return _show_sources(call, memory.add_source(path, progress=memory.workspace.progress))
+    change = (
+        memory.remove_source if action == "remove" else partial(memory.add_source, progress=memory.workspace.progress)
+    )
+    found = [change(path) for path in paths or ()] or [memory.sources()]
+    notices = dict.fromkeys(notice for each in found for notice in each["notices"])
+    return _show_sources(call, {**found[-1], "notices": [*notices]})
 
 
 def _show_sources(call: Call, found: dict[str, Any]) -> int:
