@@ -496,7 +496,7 @@ def accepted(
         why = "keeping both replaces no line" if both else f"{proposal.id} names its line itself"
         raise UsageError(why, "leave out which lines it replaces")
     if text is not None and not proposal.takes_words:
-        raise UsageError(f"{proposal.id} takes no other words", "leave its words as they were, or reject it")
+        raise UsageError(f"{proposal.id} is not a line to reword", "leave its words as they were, or reject it")
     if as_line:
         if proposal.fact is None:
             raise UsageError(f"{proposal.id} is not a fact", "only a fact can be kept as a line instead: --accept")

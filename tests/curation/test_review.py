@@ -585,7 +585,7 @@ def test_other_words_for_a_removal_wait(vault: Vault) -> None:
     vault.review().write_note()
     vault["Review.md"] = vault["Review.md"].replace("- [ ] Remove: prefers coffee", "- [x] prefers green tea")
     notices = vault.review().from_note().notices
-    assert ["takes no other words" in notice for notice in notices] == [True]
+    assert ["is not a line to reword" in notice for notice in notices] == [True]
     assert "- [x] prefers green tea ^r-" in vault["Review.md"]
 
 
