@@ -663,7 +663,7 @@ class Search:
             former = index.models.made_by(held, self.workspace.settings.places.cache)
             if former is not None:
                 self.notices.append(
-                    f"until all vectors are made with {name}, {former.name} answers: tars-memory status"
+                    f"until all vectors are made with {name}, {former.name} answers: tars-memory reindex makes them"
                 )
                 return former.name
         raise errors.ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fake_memory import hit, receipt, result
+from fake_memory import DEFAULTS, hit, receipt, result
 
 from tars_memory import errors
 from tars_memory.doors.cli.commands import health
@@ -372,13 +372,20 @@ def test_init(tm: Run, memory: Any) -> None:
         "installed": False,
     }
     said = tm("init", "/v").err
-    assert "90 % of the notes are not in English, most of these in German\n" in said
-    assert "the model multilingual can search these by meaning (72 MB)\n" in said
-    assert max(map(len, said.splitlines()[:3])) <= 80
+    assert "90 % of the notes are not in English, most of these in German; the model multilingual can search " in said
+    assert len(said.splitlines()) == 2  # in a script: what was made, and what is recommended
     assert errors.installing("multilingual") in said and "then: tars-memory models use multilingual" in said
     memory.answers["recommended_model"]["installed"] = True
     said = tm("init", "/v").err
-    assert "by meaning (it is installed)\n" in said and "to use it: tars-memory models use multilingual" in said
+    assert "by meaning (it is installed); " in said and "to use it: tars-memory models use multilingual" in said
+
+
+def test_notes_that_cannot_be_archived_are_not_said_to_need_none(tm: Run, memory: Any) -> None:
+    (step,) = (before := DEFAULTS["archive"]).plan
+    failed = step._replace(action="keep", reason="archive/2026-01-02.md can't be written: Permission denied")
+    memory.answers["archive"] = before._replace(plan=[failed], failed=True)
+    answer = tm("tidy", "--archive", "--apply")
+    assert answer.code == 3 and "check the owner and the rights" in answer.err and "needs to move" not in answer.err
 
 
 def test_reindex_verify_status_doctor_models(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:

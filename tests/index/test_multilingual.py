@@ -278,7 +278,7 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: 
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("key of the shed", mode="semantic")
         assert found.hits[0].path == "Key.md"
-        assert found.notices[0].startswith("until all vectors are made with multilingual")
+        assert found.notices[0].endswith("tars-memory reindex makes them")
         memory.reindex()
         assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []
 
@@ -305,7 +305,7 @@ def test_a_change_of_model_that_is_killed_goes_on_where_it_was(tmp_path: Path) -
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("Drawer 7 holds spoon 7", mode="semantic")
-        assert found.hits and found.notices[0].startswith("until all vectors are made with multilingual")
+        assert found.hits and found.notices[0].endswith("tars-memory reindex makes them")
         left: list[int] = []
         memory.reindex(progress=lambda stage, done, of: left.append(of) if stage == "vectors" and not done else None)
         assert 0 < left[0] <= len(notes) - vectors.STEP + 4

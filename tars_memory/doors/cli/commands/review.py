@@ -434,7 +434,9 @@ def _show_archived(call: Call, archived: "curation.tidying.archive.Archived", ap
     moves = [step for step in archived.plan if step.action == "move"]
     if not call.answered(archived, archived.notices, call.dry_run_notice(writes=apply and bool(archived.plan))):
         _show_plan(call, archived.plan)
-        if not moves:
+        if archived.failed:
+            call.out.say("what is kept could not be moved: check the owner and the rights of the notes and of archive/")
+        elif not moves:
             call.out.say("no daily note needs to move")
         elif not apply:
             call.out.say(f"{counted(len(moves), 'note')} would move; tars-memory tidy --archive --apply does it")

@@ -109,17 +109,21 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
     better = memory.recommended_model()
     if better is None:
         return
-    call.out.say(better["why"])
-    size = "it is installed" if better["installed"] else f"{better['megabytes']} MB"
-    call.out.say(f"the model {better['model']} can search these by meaning ({size})")
-    if not better["installed"]:
-        call.out.say(f"to use it: {installing(better['model'])}")
-        call.out.say(f"then: tars-memory models use {better['model']}")
-    elif call.interactive and call.confirmed("search with that model?"):
-        for notice in memory.use_model(better["model"])["notices"]:
-            call.out.say(notice)
-    else:
-        call.out.say(f"to use it: tars-memory models use {better['model']}")
+    name, installed = better["model"], better["installed"]
+    size = "it is installed" if installed else f"{better['megabytes']} MB"
+    told = [better["why"], f"the model {name} can search these by meaning ({size})"]
+    use = [f"to use it: tars-memory models use {name}"]
+    if not installed:
+        use = [f"to use it: {installing(name)}", f"then: tars-memory models use {name}"]
+    elif call.interactive:
+        use = []
+    for text in [*told, *use] if call.interactive else ["; ".join([*told, *use])]:
+        call.out.say(text)
+    if use:
+        return
+    asked = call.confirmed("search with that model?")
+    for text in memory.use_model(name)["notices"] if asked else [f"to use it: tars-memory models use {name}"]:
+        call.out.say(text)
 
 
 @command(
