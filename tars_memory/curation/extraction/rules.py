@@ -85,7 +85,7 @@ _NOUN = re.compile(
     r"|[dl]['’])([^\W\d_]{5,})",
     re.IGNORECASE,
 )
-"""A word behind an article or "my", unless these are pronouns, too; a German noun has a capital letter."""
+"""A word right behind an article or "my"; a German noun has a capital letter, and its articles are pronouns, too."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is not part of it."""
