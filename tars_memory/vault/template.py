@@ -19,7 +19,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import CONVERTED, Vault, is_single_byte
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date, datetime
     from pathlib import Path
 
@@ -31,6 +31,8 @@ CONFIG = f"{OURS}config.toml"
 
 FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-notes.json")
 """Files that ``init`` puts into an empty folder."""
+
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t\r#]*$", re.MULTILINE)
 
 _QUESTION = "Shall today's go there, too?"
 
@@ -166,6 +168,7 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
         notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
     elif settings:
         notices.append(f"{why}; to put today's there, write {lines} under [layout] in {CONFIG}")
+    notices += _hint_about_the_log(there) if own or is_set else []
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
 
@@ -205,9 +208,27 @@ def _is_diary(vault: Vault, store: Store) -> bool:
 
 def _is_outline(vault: Vault) -> bool:
     """Whether the last few daily notes hold nothing but bullets, as Logseq's do: a heading would break their list."""
-    paths = (path.relative_to(vault.root).as_posix() for path in vault.layout.some_days(vault.root))
-    rows = [row for _, data in vault.readable(paths) for row in data.split(b"\n") if row.strip()]
+    rows = [row for data in _last_days(vault) for row in data.split(b"\n") if row.strip()]
     return bool(rows) and all(row.startswith((b"-", b"\t", b"  ")) and row.strip() != b"---" for row in rows)
+
+
+def _last_days(vault: Vault) -> Iterator[bytes]:
+    """Yield the last few daily notes."""
+    paths = (path.relative_to(vault.root).as_posix() for path in vault.layout.some_days(vault.root))
+    yield from (data for _, data in vault.readable(paths))
+
+
+def _hint_about_the_log(vault: Vault) -> list[str]:
+    """Return a notice if the last few daily notes have headings in common, but not the one under which ``log`` writes:
+    in another language, or with another name, today's would be the first with two.
+    """
+    wanted = vault.layout.log_heading
+    titles = [_HEADING.findall(data.decode("utf-8", "replace")) for data in _last_days(vault)]
+    shared = [title for title in titles[-1] if all(title in each for each in titles)] if len(titles) > 1 else []
+    if not shared or not wanted or wanted.casefold() in {title.casefold() for each in titles for title in each}:
+        return []
+    has = f"your daily notes have {' and '.join(shared[:3])}, but not {wanted}, under which log writes"
+    return [f"{has}: log_heading under [layout] in {CONFIG} names another heading"]
 
 
 def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:

@@ -202,6 +202,26 @@ def test_today_goes_where_the_notes_of_days_are(tmp_path: Path, name: str, text:
     assert Memory.init(root, env=env, now=NOW).notices == [], "it is said once"
 
 
+@pytest.mark.parametrize(
+    ("heading", "own", "told"),
+    [("Logboek", "", True), ("log", "", False), ("Logboek", '[layout]\nlog_heading = "Logboek"\n', False)],
+)
+def test_who_has_days_with_another_heading_learns_how_to_name_it(
+    tmp_path: Path, heading: str, own: str, told: bool
+) -> None:
+    root = tmp_path / "vault"
+    (root / ".tars").mkdir(parents=True)
+    (root / ".tars/config.toml").write_text(own)
+    (root / ".obsidian").mkdir()
+    (root / ".obsidian/daily-notes.json").write_text('{"folder": "Dagboek"}')
+    (root / "Dagboek").mkdir()
+    for day in (19, 20):
+        (root / f"Dagboek/2026-11-{day}.md").write_text(f"# Dag {day}\n\n## {heading}\n- gewandeld\n")
+    notices = Memory.init(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW).notices
+    begins = "your daily notes have Logboek, but not Log, under which log writes: log_heading under [layout]"
+    assert [each.startswith(begins) for each in notices if "log_heading" in each] == [True][: int(told)]
+
+
 @pytest.mark.parametrize(("count", "every"), [(29, 1), (52, 7)])
 def test_a_script_takes_no_meetings_for_a_diary(tmp_path: Path, count: int, every: int) -> None:
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
