@@ -94,7 +94,7 @@ class Folder:
         path = os.path.join(self.path, name)
         if self.fd is None:
             found = os.stat(path, follow_symlinks=False)
-            if not stat.S_ISDIR(found.st_mode) or getattr(found, "st_reparse_tag", 0):  # a junction
+            if not stat.S_ISDIR(found.st_mode) or getattr(found, "st_reparse_tag", False):  # a junction
                 raise _not_plain(path, "is a link or not a folder")
             return Folder(path, None)
         try:

@@ -136,20 +136,17 @@ class Withheld:
     def __bool__(self) -> bool:
         return bool(self._records)
 
-    def holds(self, text: str, when: datetime | str | None, *logs: str) -> bool:
+    def holds(self, text: str, when: datetime | None, *logs: str) -> bool:
         """Whether a text must be withheld: it holds a sentence that was forgotten after the text was said.
 
         Args:
             text: a sentence, or a whole turn.
-            when: when the text was said: an instant, or an ISO day, which counts as its first instant; None or '' if
-                that isn't known. Then the text is withheld if the sentence came from one of its logs, or from no known
-                log.
+            when: when the text was said; None if that isn't known. Then the text is withheld if the sentence came from
+                one of its logs, or from no known log.
             logs: names of the log that the text is from: its file, its own name of the conversation.
         """
         if not self._records:
             return False
-        if isinstance(when, str):
-            when = _parse_instant(when)
         names = {self._digest(_log_name(log)) for log in logs if log} if when is None else set()
         return any(self._applies(record, when, names) for record in self._matches(text))
 
@@ -235,14 +232,6 @@ class Withheld:
     def _digest_byte(self, unit: str) -> int:
         """Return one byte of a unit's hash, to rule out most texts quickly."""
         return disk.blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=1, key=self._salt).digest()[0]
-
-
-def _parse_instant(day: str) -> datetime | None:
-    """Return the instant of an ISO time or day; None if it is neither."""
-    try:
-        return datetime.fromisoformat(day).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _log_name(log: str) -> str:
