@@ -616,7 +616,7 @@ class _UserTurn:
             for form, table in self.lang.forms("asked"):
                 match = form.fullmatch(text.replace("’", "'"))
                 if match and question == table.get("question", False) and self._is_statement(match["text"], talk=talk):
-                    kept = self._fact(text[slice(*match.span("text"))], sentence, day, table["kind"])
+                    kept = self._fact(text[slice(*match.span("text"))], sentence, day, "fact")
                     return kept._replace(asked=True)
         if not talk or self.makes or sentence.asks:
             return None
@@ -629,7 +629,7 @@ class _UserTurn:
                 order = table.get("order", opens)
                 if match and (sentence == self.opening if opens else self._is_rule(plain, order=order)):
                     span = match.span("text") if "text" in form.groupindex else match.span()
-                    kept = self._fact(text[slice(*span)], sentence, day, table["kind"])
+                    kept = self._fact(text[slice(*span)], sentence, day, "preference")
                     words = _WORD.findall(kept.text.replace("’", "'"))
                     if not words:  # "from now on, please: ..."
                         continue
