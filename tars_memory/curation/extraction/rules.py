@@ -230,7 +230,7 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
             doubts = at and lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
             rethinks = at and not sentence.asks and bool(_interruption().match(_without_cry(plain)))  # "No, wait."
             rethinks = rethinks and not _amends(sentence, said[at - 1].text, behind=True)
-            back = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
+            back: object = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
             back = back or (at and _in_other_form(plain, said[at - 1].text))  # "I mean, I lived there"
             if back or (unkept and at == len(said) - 1):
                 number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
@@ -314,7 +314,7 @@ def _corrected_by(
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
         denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
         last: DrawnFact | None = None
-        adds = denies and _ADDS.search(begins[: denies.start()])
+        adds: object = denies and _ADDS.search(begins[: denies.start()])
         # a fact over time has a new value: nobody lives at two places
         adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
         for old in before:
