@@ -141,6 +141,7 @@ WORTH = [
     ("pt", "Sou arquiteta em Braga.", "Sou arquiteta em Braga"),
     ("de", "Ich bin Hebamme in Kassel.", "Ich bin Hebamme in Kassel"),
     ("en", "I have to hand in my notice this week.", "I have to hand in my notice in the week of 2026-11-16"),
+    ("en", "We moved on Saturday.", "We moved on Saturday 2026-11-14"),
     ("en", "I have an exam this month.", "I have an exam in 2026-11"),
     ("en", "Now I play the fiddle.", "I play the fiddle"),
     ("en", "I take blood pressure tablets.", "I take blood pressure tablets"),
