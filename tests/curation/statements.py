@@ -123,7 +123,7 @@ WORTH = [
     ("en", "I graduated from a small college in 2010", "I graduated from a small college in 2010"),
     ("en", "A bit about me: I'm allergic to chicken.", "I'm allergic to chicken"),
     ("de", "Kurz zu mir: Ich wohne in Köln.", "Ich wohne in Köln"),
-    ("de", "Ich wohne in Jena und suche einen Chor.", "Ich wohne in Jena"),
+    ("de", "Ich wohne in Jena und suche einen Chor.", "Ich wohne in Jena und suche einen Chor"),
     ("de", "Ich bin Vegetarierin, was kann ich kochen?", "Ich bin Vegetarierin"),
     ("de", "Wir haben einen Hund, Bruno, einen Labrador. Ist das ein Problem?", "Wir haben einen Hund, Bruno, einen Labrador"),
     ("de", "Ich bin nicht gegen Nüsse allergisch.", "Ich bin nicht gegen Nüsse allergisch"),

@@ -77,6 +77,7 @@ def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str
         ("I live in Cork and have a problem: I can't focus.", ["I live in Cork"]),
         ("J'habite à Nancy et j'ai un souci avec mon chat.", ["J'habite à Nancy"]),
         ("Moro em Recife e tenho uma dúvida.", ["Moro em Recife"]),
+        ("I live in Cork and want to visit Ann.", ["I live in Cork and want to visit Ann"]),
         ("I live in Cork and Dublin.", ["I live in Cork and Dublin"]),
         ("I live in Cork but not all year.", ["I live in Cork but not all year"]),
         ("I live in Cork, retired.", ["I live in Cork, retired"]),

@@ -766,13 +766,18 @@ def _complete(lang: Language, before: str, link: str, part: str, day: date) -> s
 
 def _same_subject(lang: Language, rest: str) -> bool:
     """Whether what a word links to a statement goes on about its subject, and can be left out: it begins with "I" or a
-    verb, not with somebody or something else (``and the Isle of Man``, ``and Dublin``), and refers to nothing.
+    verb, not with somebody or something else (``and the Isle of Man``, ``and Dublin``), and refers to nothing, nobody.
     """
     first = rest.replace("’", "'").partition(" ")[0].casefold()
     others = {*lang.table["feedback"]["starters"].split(), *statements.RELATORS, *statements.NEGATIONS} - lang.words(
         "me"
     )
-    return not (first in others or _reference(lang, rest) or (_CAPITAL.match(rest) and not _names_me(first, lang)))
+    return not (
+        first in others
+        or _reference(lang, rest)
+        or _NAME.search(rest)
+        or (_CAPITAL.match(rest) and not _names_me(first, lang))
+    )
 
 
 @lru_cache(maxsize=4096)
