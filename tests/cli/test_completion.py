@@ -69,6 +69,17 @@ def offered(folder: Path, *words: str, shell: str = "zsh", **more: str) -> list[
     return [line.partition("\t")[0] for line in done.stdout.splitlines()]
 
 
+def test_the_sources_to_remove_are_those_not_yet_named(folder: Path) -> None:
+    config = folder / "home" / "config" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text('[sources]\npaths = ["/a/one", "/a/two"]\n')
+    try:
+        assert offered(folder, "sources", "remove", "") == ["/a/one", "/a/two"]
+        assert offered(folder, "sources", "remove", "/a/one", "/a/") == ["/a/two"]
+    finally:
+        config.unlink()
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

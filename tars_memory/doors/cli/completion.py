@@ -198,7 +198,7 @@ def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call:
     metavar = (param.metavar or "").strip("[]…").rstrip("…")
     key = f"{command} {param.name}"
     takes_files = metavar in ("DIR", "FILE", "FILES", "FOLDER", "PATH", "SOURCES")
-    if takes_files and not (key == "sources path" and given[:1] == ["remove"]):
+    if takes_files and not (key == "sources paths" and given[:1] == ["remove"]):
         return None
     fixed = FIXED.get(key) or FIXED.get(metavar)
     if fixed is not None:
@@ -251,8 +251,8 @@ def _models(call: Call, _given: Sequence[str]) -> Iterator[Value]:
     yield from ((model.name, "") for model in index.models.installed(call.workspace.settings.places.cache))
 
 
-def _sources(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    yield from ((f"remove {path}", "") for path in call.workspace.settings.sources.paths)
+def _sources(call: Call, given: Sequence[str]) -> Iterator[Value]:
+    yield from ((path, "") for path in call.workspace.settings.sources.paths if path not in given)
 
 
 def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
@@ -299,10 +299,10 @@ SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "--section": lambda call, _: ((entry.section, "") for entry in _entries(call) if entry.section),
     "models name": _models,
     "playbooks name": _playbooks,
-    "sources path": _sources,
+    "sources paths": _sources,
     "--project": _projects,
 }
 """Functions that yield values of the vault, its index or its journal, by command and parameter, metavar or option."""
 
-WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "sources path", "playbooks name"}
+WORDS = {"open what", "links note", "related note", "timeline about", "facts words", "playbooks name"}
 """Arguments whose words together are one name."""
