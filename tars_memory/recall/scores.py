@@ -186,7 +186,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
                 weights.SPREAD * weights.LINE_BESIDE * neighbour,
             )
             line.score = sum(line.parts)
-            if not line.validity:  # other lines are not evidence for their note
+            if line.validity > weights.PENALTY:  # other lines are not evidence for their note
                 note.best = max(note.best, best + weights.BEST_WORDS * in_line + weights.BEST_SPEAKER * line.speaker)
                 note.exact = max(note.exact, held)
             note.top = max(note.top, line.score)
@@ -261,7 +261,7 @@ def _put_fullest_first(lines: Sequence[CandidateLine]) -> None:
         if line.counts.keys() >= asked:
             full[line.chunk.row.note_id] = line
     for note, line in full.items():
-        if line.validity >= best[note].validity or (line.validity and not best[note].counts):
+        if line.validity >= best[note].validity or (line.validity == weights.PENALTY and not best[note].counts):
             gain = best[note].score - line.score
             _change(best[note], -gain)
             _change(line, gain)

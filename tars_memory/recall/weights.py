@@ -612,6 +612,8 @@ SAME_WORDS_ASKED, MUCH_ASKED = 0.3, 0.5
 """``SAME_WORDS`` for a line that contains at least ``MUCH_ASKED`` of the question's idf: other differences are what has
 changed since. On conversations no figure changes by more than .2, by words and hybrid; .2 of the words costs an MRR of
 .4."""
+REPEATED = -0.10
+"""Penalty of a line of a session note that repeats a turn: below the turn, and what was drawn of it."""
 PENALTY = -0.15
 """Penalty of a line that is marked as expired or, outside daily notes, as rejected, of one that was replaced, or holds
 no more or not yet, and of one that many notes share word for word: such a line is found below similar lines, and is no
@@ -642,8 +644,10 @@ def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) ->
 
     A fact that held, or will hold, on a day that the question names has no penalty.
     """
-    if line.state in ("rejected", "expired") or line.kind == "repeated":
+    if line.state in ("rejected", "expired"):
         return PENALTY
+    if line.kind == "repeated":
+        return REPEATED
     if today is None or _holds(line, today, today):
         return 0.0
     return 0.0 if any(stretch.yearless or _holds(line, stretch.start, stretch.end) for stretch in named) else PENALTY

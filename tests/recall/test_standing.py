@@ -109,6 +109,18 @@ def test_a_plan_in_force_comes_before_the_one_that_it_replaced(recalled):
     assert "Porto" in vault.search("where do we travel in December", "lexical").hits[0].text
 
 
+def test_what_only_an_opening_repeats_still_speaks_for_its_session(recalled):
+    opening = "# A talk\n\n## Summary\n\nOpening: “the dentist moved my appointment to the eighteenth” [1]\n"
+    vault = recalled(
+        {"sessions/2026-11-12 1400 A talk.md": opening}
+        | {f"{day}.md": "- my appointment was long, the room was cold\n" for day in ("2026-11-13", "2026-11-14")}
+    )
+    hits = vault.search("when is my dentist appointment", "lexical", explain=True).hits
+    assert "dentist" in hits[0].text
+    assert hits[0].explain["line: validity"] == weights.REPEATED
+    assert hits[0].explain["note: best line"] > 0
+
+
 LONG = [f"- talked about matter {i} of the garden and the fence\n" for i in range(14)]
 
 
