@@ -114,7 +114,7 @@ def _divided(chunks: list[Candidate], query: Query) -> tuple[list[Candidate], li
         in_part = chunk.date < DAY_MET and chunk.counts.keys() < named
         is_named = chunk.name_is_query or not chunk.counts
         (telling if is_named or not (in_part or (held and all(map(_asks, held)))) else others).append(chunk)
-    is_told = any(chunk.counts or chunk.date >= DAY_MET for chunk in telling)
+    is_told = any(chunk.lines and (chunk.counts or chunk.date >= DAY_MET) for chunk in telling)
     return (telling, others) if is_told else (chunks, [])
 
 
