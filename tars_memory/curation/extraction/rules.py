@@ -141,6 +141,8 @@ _I_VERB = re.compile(r"(?:\w{1,3} )?\w*(?:o|oy|ou) \w", re.IGNORECASE)
 _VALUE = re.compile(r"\s([A-ZÀ-Þ\d][\w.'’-]*)")
 """A word of a name, or a number, within a statement."""
 _ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+_SINCE = re.compile(r"\b(?:since|seit|desde|depuis|dal?|sinds)(?: \w+){0,3} \d{4}-?", re.IGNORECASE)
+"""A day on which something began that goes on."""
 _PAST_BLANKS = re.compile(r"\s*")
 _DOCUMENT = (
     (3, re.compile(r"^[ \t]*(?:[-*+•#]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)),
@@ -807,7 +809,7 @@ def _is_over(lang: Language, plain: str, dated: str, day: date) -> bool:
     somebody had for lunch today is not worth keeping, what they will do on Monday, or this week or month, is.
     """
     said, days = day.isoformat(), set(_ISO.findall(dated)) - set(_ISO.findall(plain))
-    if not days or lang.table["dates"]["week_of"] in dated:
+    if not days or lang.table["dates"]["week_of"] in dated or _SINCE.search(dated):
         return False
     return all(each < said[:7] or (each <= said and len(each) == len(said)) for each in days)
 
