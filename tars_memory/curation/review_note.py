@@ -36,6 +36,7 @@ GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all; if it is whole, add a line of yours below it"
 TWICE = "it is decided in more than one way"
 MISPLACED = "its mark must be the last word of its line"
+PLACES = "it has more than one to::; leave the one that counts"
 BOXES = "it has more than one box; leave the one that counts"
 SEVERAL = "its line has more than one mark (^r-…): give each proposal a line of its own, with its mark at the end"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
@@ -84,7 +85,7 @@ _OURS = re.compile(
     rf"\[[^\[\]]*\][ \t]*(?:(?:{REPLACE}|{REMOVE}).*-[0-9a-z]{{8}}|.*\^r-[0-9a-z]{{8}})(?:[ \t].*)?$)"
 )
 """A line that we write below a proposal or a group: a detail, the box of a related line, a proposal of the group."""
-_TO = re.compile(rf"[ \t]+{MARK}[ \t]+to:: (.*?)[ \t]*")
+_TO = re.compile(rf"[ \t]+{MARK}[ \t]+[*_]*to::[*_]*[ \t]*(.*?)[ \t]*", re.IGNORECASE)
 """The detail that says where the line goes."""
 _CUT_OFF = re.compile(rf"[ \t]*(?:[ \t]{MARK}(?:[ \t]*\[.*)?[ \t]*)?")
 """A line after which another box of the same proposal may be missing: a blank line, or a box, perhaps cut off."""
@@ -241,14 +242,17 @@ class _Page:
         doubt = self._doubt(entry, words, f"r-{marks[0]}") if len(marks) == 1 else SEVERAL
         if box and _BOX.match(words):
             doubt = doubt or BOXES
-        above, place = self._above(entry), self._place(entry)
+        above, places = self._above(entry), self._places(entry)
+        if len(places) > 1:
+            doubt = doubt or PLACES
+        place = places[0] if places else ""
         return ReviewItem("", char, words, entry.line, doubt, entry, above=above, inside=inside, place=place)
 
-    def _place(self, entry: Entry) -> str:
-        """Return where a proposal's details say that it goes; empty if they don't."""
+    def _places(self, entry: Entry) -> list[str]:
+        """Return where a proposal's details say that it goes: one place, unless the person changed or added any."""
         below = self.rows[entry.line + entry.raw.count("\n") + 1 : entry.end_line + 1]
         own = takewhile(lambda row: not _MARK.search(row), below)
-        return next((found[1] for found in map(_TO.fullmatch, own) if found), "")
+        return [*dict.fromkeys(found[1] for found in map(_TO.fullmatch, own) if found)]
 
     def _doubt(self, entry: Entry, words: str, mark: str) -> str:
         """Return why a tick on a proposal can't be applied; empty if it can."""

@@ -550,6 +550,7 @@ CHANGED = {
         "to:: Procedural.md": ("Procedural.md", "- Use metric units\n- Works as a senior"),
         "to:: Memory.md › people": ("Memory.md", "3 May #people\n- Works as a senior"),
         "to::  Memory.md ›  Jobs ": ("Memory.md", "## Jobs\n- Works as a senior"),
+        "to:: Memory.md › Work\n  - to:: Memory.md › People": ("", "more than one to::"),
         "to:: Facts.md": ("", "can't go where its to:: says"),
         "to:: ../Memory.md › Work": ("", "can't go where its to:: says"),
     },
