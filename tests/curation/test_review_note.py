@@ -253,7 +253,7 @@ def test_a_line_that_stands_beside_a_proposal_is_masked_and_its_box_counts() -> 
 @pytest.mark.parametrize("key", ["**to::** ", "To:: ", "to::", "to::\t"])
 def test_the_place_is_read_however_its_key_is_typed(key: str) -> None:
     data = WRITTEN.replace(b"- to:: Memory.md", f"- {key}Jobs.md".encode(), 1)
-    assert [item.place.split(" ")[0] for item in review_note.read(data)][0] == "Jobs.md"
+    assert next(iter(review_note.read(data))).place.split(" ")[0] == "Jobs.md"
 
 
 def test_writing_it_again_adds_only_what_is_new() -> None:
