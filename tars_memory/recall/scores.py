@@ -79,13 +79,12 @@ def rank(pool: Pool, query: Query) -> None:
             line.validity = weights.PENALTY  # rejected lines are not in the pool
     for line in _boilerplate(pool.chunks):
         line.validity = weights.PENALTY
+    compared = [chunk for chunk in pool.chunks if chunk.meaning is not None]
+    if not compared or pool.coverage >= 1:
+        _score(pool.chunks, pool, query, by_meaning=bool(compared))
+    else:
+        _score_partly_by_meaning(pool, compared, query)
     telling, others = _divided(pool.chunks, query)
-    for chunks in filter(None, (telling, others)):
-        compared = [chunk for chunk in chunks if chunk.meaning is not None]
-        if not compared or pool.coverage >= 1:
-            _score(chunks, pool, query, by_meaning=bool(compared))
-        else:
-            _score_partly_by_meaning(chunks, pool, compared, query)
     _put_fullest_first(lines)
     _put_typed_first(lines, query)
     told = [line for chunk in telling for line in chunk.lines]
@@ -101,8 +100,9 @@ def rank(pool: Pool, query: Query) -> None:
 def _divided(chunks: list[Candidate], query: Query) -> tuple[list[Candidate], list[Candidate]]:
     """Return the chunks that tell, and those that answer nothing. If no chunk that tells has a word, all of them do.
 
-    Nothing is answered by words of the query in questions alone, as session notes quote them: the same question, asked
-    before, is nearer than any answer. Nor by a part of a named day (``October``), if there are notes of that day.
+    A session note with words of the query in questions alone answers nothing: the same question, asked before, is
+    nearer than any answer. In other notes a question is a person's own, to be found: a task, what is open. Nor does a
+    part of a named day (``October``) answer, if there are notes of that day.
     """
     telling: list[Candidate] = []
     others: list[Candidate] = []
@@ -110,7 +110,7 @@ def _divided(chunks: list[Candidate], query: Query) -> tuple[list[Candidate], li
     if not query.runs and any(chunk.date >= DAY_MET for chunk in chunks):  # a pair of signs tells no part of a day
         named = frozenset(map(query.stems.get, query.date_words))
     for chunk in chunks:
-        held = [line for line in chunk.lines if line.counts]
+        held = [line for line in chunk.lines if line.counts] if chunk.row.tier == "episodic" else []
         in_part = chunk.date < DAY_MET and chunk.counts.keys() < named
         is_named = chunk.name_is_query or not chunk.counts
         (telling if is_named or not (in_part or (held and all(map(_asks, held)))) else others).append(chunk)
@@ -125,23 +125,22 @@ def _asks(line: CandidateLine) -> bool:
     return not is_turn and words.endswith(("?", "？", "؟")) and not any(end in words for end in (". ", "! ", "。"))
 
 
-def _score_partly_by_meaning(chunks: list[Candidate], pool: Pool, known: list[Candidate], query: Query) -> None:
+def _score_partly_by_meaning(pool: Pool, known: list[Candidate], query: Query) -> None:
     """Score by words, and add what meaning changes, weighted by the share of chunks that have a vector.
 
     Lines of chunks without a vector get the mean of the changes.
 
     Args:
-        chunks: candidates.
-        pool: that they are of.
-        known: those of the chunks that have a vector.
+        pool: with the candidates.
+        known: the chunks that have a vector.
         query: parsed.
     """
 
-    def scores(scored: list[Candidate], *, by_meaning: bool) -> dict[CandidateLine, tuple[float, tuple[float, ...]]]:
-        _score(scored, pool, query, by_meaning=by_meaning)
-        return {line: (line.score, line.parts) for chunk in scored for line in chunk.lines}
+    def scores(chunks: list[Candidate], *, by_meaning: bool) -> dict[CandidateLine, tuple[float, tuple[float, ...]]]:
+        _score(chunks, pool, query, by_meaning=by_meaning)
+        return {line: (line.score, line.parts) for chunk in chunks for line in chunk.lines}
 
-    by_words = scores(chunks, by_meaning=False)
+    by_words = scores(pool.chunks, by_meaning=False)
     before = scores(known, by_meaning=False)
     gains = {line: score - before[line][0] for line, (score, _) in scores(known, by_meaning=True).items()}
     usual = mean(list(gains.values()))

@@ -281,6 +281,20 @@ def test_the_same_question_asked_before_comes_after_what_answers_it(tmp_path, as
 
 
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_question_is_found_in_a_note_of_ones_own_and_raised_in_none(tmp_path, mode):
+    notes = {f"2026-10-{day:02}.md": f"- called about invoice {day}\n" for day in range(1, 29)}
+    notes |= {"To do.md": "- [ ] who has the key of the chemistry cabinet?\n", "Tools.md": "- sorts by key\n"}
+    notes |= {"Boiler.md": "- pressure of the boiler: 1.5 bar\n", "2026-10-29.md": "- the boiler man came\n"}
+    notes |= {"sessions/2026-11-11 1000 home.md": "- how often should somebody look at the boiler in the cellar?\n"}
+    vault = Recalled(tmp_path, notes)
+    hits = vault.search("who has the key of the chemistry cabinet?", mode).hits
+    assert [hit.path for hit in hits][:2] == ["To do.md", "Tools.md"]
+    paths = [hit.path for hit in vault.search("boiler pressure", mode).hits]
+    assert paths[:2] == ["Boiler.md", "2026-10-29.md"]
+    vault.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_a_month_alone_comes_after_the_notes_of_the_day(tmp_path, mode):
     notes = {f"2026-10-{day:02}.md": f"- called about invoice {day}\n" for day in range(1, 29)}
     notes |= {"Plot.md": "- rent due in October\n"}
