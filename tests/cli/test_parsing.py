@@ -164,6 +164,13 @@ def test_a_bad_call_is_a_sentence_and_exit_2(tm: Callable[..., Any], memory: Any
     assert memory.asked == []
 
 
+def test_a_coming_day_is_the_next_of_its_name_though_years_lack_it(tmp_path: Path) -> None:
+    call = Call({"TARS_MEMORY_HOME": str(tmp_path)})
+    coming = call.day("29 February", "--until", coming=True)
+    assert coming is not None
+    assert coming >= call.today()
+
+
 def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> None:
     assert "did you mean search?" in tm("serch", "tea").err
     assert "did you mean search?" in tm("serach", "tea").err

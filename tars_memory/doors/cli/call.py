@@ -582,7 +582,9 @@ class Call:
         if span is None:
             raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
         if coming and span.yearless and span.start < self.today():
-            span = dates.parse_day(text, self.today() + timedelta(365)) or span
+            years = (self.today() + timedelta(365 * more) for more in range(1, 9))  # 29 February is not in the next
+            later = (dates.parse_day(text, year) for year in years)
+            span = next((each for each in later if each and each.start > span.start), span)
         if span.yearless and span.start.year != self.today().year and self.opened:
             self.workspace.notices.append(f"{text!r} is taken as {span.start}: write the year if you mean another one")
         return span.end if last else span.start

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tars_memory import curation, index
 from tars_memory.doors.cli.call import PRINT_PROMPT, Call, answer_in, command, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, line, show_rows
-from tars_memory.errors import UsageError
+from tars_memory.errors import TarsError, UsageError
 from tars_memory.memory import SQL_SECONDS
 
 if TYPE_CHECKING:
@@ -268,7 +268,14 @@ def sources(
     change = (
         memory.remove_source if action == "remove" else partial(memory.add_source, progress=memory.workspace.progress)
     )
-    found = [change(path) for path in paths or ()] or [memory.sources()]
+    found = [] if paths else [memory.sources()]
+    for path in paths or ():
+        try:
+            found.append(change(path))
+        except TarsError as error:
+            done = ", ".join(line(each) for each in (paths or ())[: len(found)])
+            error.message += f"; {action.removesuffix('e')}ed before that: {done}" if done else ""
+            raise
     notices = dict.fromkeys(notice for each in found for notice in each["notices"])
     return _show_sources(call, {**found[-1], "notices": [*notices]})
 
