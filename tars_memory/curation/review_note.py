@@ -512,7 +512,7 @@ def without_proposals(
     ours = _Ours(decided, written)
     letters = {f"r-{proposal.id}": letters_of(words_of(proposal)) for proposal in decided}
     others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | page.unlisted.keys()
-    waiting = {item.line for item in items if not item.decided}
+    waiting = {item.line for item in items if item.doubt or not item.decided} | {head.line for head in page.groups}
     outdents: dict[int, tuple[int, int]] = {}
     removed: set[int] = set()
     done = 0
@@ -523,7 +523,7 @@ def without_proposals(
         last = first + entry.raw.count("\n")
         end = max(entry.end_line, _end_below_blank(rows, last)) if entry.end_line == last else entry.end_line
         cut = min((row - 1 for row in others if last < row <= end), default=end)
-        reworded = first in waiting and ours.is_changed(rows[first], entry)
+        reworded = first in waiting and any(ours.is_changed(row, entry) for row in rows[first : last + 1])
         if reworded or _is_below_another(entry, letters.get(entry.block_id or "", "")):
             splices += _mark_removals(page, first, last)
             done = last
@@ -614,7 +614,8 @@ class _Ours:
         """Whether the person changed this line of a proposal, given by its bullet, that we wrote."""
         if self._written is None or (words := _unticked(row)) in self._decided or words in self._known:
             return False
-        return any(known.endswith(f"^{entry.block_id}") for known in self._known)
+        marks = (f"^{entry.block_id}", *(found[0] for found in _MARK.finditer(entry.raw)))
+        return any(known.endswith(marks) for known in self._known)
 
 
 def _unticked(row: str) -> str:

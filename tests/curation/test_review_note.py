@@ -995,6 +995,24 @@ def test_the_box_goes_with_the_last_of_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"^r-00000001\n", b"^r-00000001 - of mine\n"),
+        (b"^r-00000001\n", b"^r-00000001\nof mine\n"),
+        (b"] Keep all", b"] - of mine: Keep all"),
+    ],
+)
+def test_what_is_typed_behind_a_mark_below_it_or_on_the_box_above_stays(old: bytes, new: bytes) -> None:
+    assert TOGETHER.count(old) == 1
+    known = TOGETHER.decode().split("\n")
+    left = review_note.without_proposals(
+        TOGETHER.replace(old, new), {each.id for each in PROPOSALS[:4]}, (), lambda: known
+    )
+    assert b"of mine" in left
+    assert not review_note.read(left)
+
+
+@pytest.mark.parametrize(
     ("box", "why"), [("- [>]", f"[>] {review_note.ODD}"), ("- (x)", review_note.BOXLESS), ("-", review_note.BOXLESS)]
 )
 def test_a_box_above_that_cannot_be_understood_is_told_once(box: str, why: str) -> None:
