@@ -535,6 +535,7 @@ def without_proposals(
                 if row - before > 1:
                     splices.append(_removal(page, before + 1, row - 1))
                     removed.update(range(before + 1, row))
+            splices += (splice for row in changed for splice in _mark_removals(page, row, row))
             outdents |= {row: (_indent(entry.raw), _indent(rows[row])) for row in changed}
             others |= {*changed}
             if cut < end:

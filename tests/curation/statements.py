@@ -268,6 +268,10 @@ LEFT_ALONE = [
     # --- taken back in the next turn
     ("de", "Heute teste ich den Parser."),
     ("de", "Heute arbeite ich an einem Parser."),
+    ("de", "Ich bin in Hamburg."),
+    ("de", "Ich bin im Projekt."),
+    ("en", "I moved yesterday to the next slide."),
+    ("en", "I take her medication to her."),
     ("nl", "Vandaag werk ik aan een parser."),
     ("es", "Hoy trabajo en un parser."),
     ("es", "El correo de mi jefe: trabajo mañana en Lima."),

@@ -1201,6 +1201,7 @@ def test_a_question_with_a_number_announces_no_text() -> None:
         "Commits immer auf Englisch schreiben.", "No uses nunca sudo en este repositorio.",
         "No me pongas emojis en los correos, por favor.", "Por favor, no uses jerga conmigo.",
         "Por favor, não use gírias comigo.",
+        "Ne me réponds plus en anglais.", "Non scrivermi in inglese.",
         "Ne m'envoie plus de listes.", "Ne me tutoie pas.", "Non usare il lei con me.", "Stuur me geen tabellen.",
     ],
 )  # fmt: skip
