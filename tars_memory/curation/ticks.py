@@ -431,20 +431,25 @@ def _decision(ctx: Caller, proposal: Proposal, tick: review_note.Ticked, found: 
     moved = tick.place not in ("", review_note.place_of(proposal))
     as_line = tick.as_line or (moved and proposal.fact is not None)
     made = accepted(proposal, found, text=words, both=tick.both, as_line=as_line, replaces=tick.replaces)
-    return made._replace(proposal=_moved(ctx, made.proposal, tick.place)) if moved else made
+    return made._replace(proposal=_moved(ctx, made, tick.place)) if moved else made
 
 
-def _moved(ctx: Caller, proposal: Proposal, place: str) -> Proposal:
-    """Return a proposal for another place.
+def _moved(ctx: Caller, decision: Decision, place: str) -> Proposal:
+    """Return the proposal of a decision for another place.
 
     Raises:
-        UsageError: the proposal writes no new line, or the place is not in the notes of the tiers.
+        UsageError: the proposal writes no new line, its line takes the place of one that it replaces, or the place is
+            not in the notes of the tiers.
     """
+    proposal = decision.proposal
     target, _, heading = (part.strip() for part in place.partition("›"))
     own = (ctx.layout.memory, ctx.layout.procedural)
     if proposal.op != "append" or target not in own:
         what = f"{proposal.id} can't go where its to:: says"
         raise UsageError(f"{what}: a new line can, to {' or '.join(own)}, nothing else", "change its to:: back")
+    if any(line.path == target for line in decision.replaces):
+        why = f"{proposal.id} takes the place of the line that it replaces, not the one of its to::"
+        raise UsageError(why, "change its to:: back, or untick that line")
     return proposal._replace(target=target, section=heading)
 
 

@@ -579,6 +579,18 @@ def test_what_the_person_changes_in_the_note_is_done_or_waits_or_stays(
         assert vault["Review.md"] == changed
 
 
+def test_a_line_that_replaces_another_goes_to_no_other_place(vault: Vault) -> None:
+    vault.review().write_note()
+    before, own, after = vault["Review.md"].partition(f"- [ ] {SENIOR}")
+    after = after.replace("[ ] replace: works", "[x] replace: works", 1).replace(
+        "Memory.md › Work", "Memory.md › Jobs", 1
+    )
+    vault["Review.md"] = changed = before + own.replace("[ ]", "[x]") + after
+    done = vault.review().from_note()
+    assert ["takes the place of the line" in notice for notice in done.notices] == [True]
+    assert vault["Review.md"] == changed
+
+
 def test_other_words_for_a_removal_wait(vault: Vault) -> None:
     said = dict.fromkeys(inbox.FIELDS, "") | {"op": "remove", "target": "Memory.md", "replaces": "- prefers coffee"}
     with vault.review().ctx.store.transaction("remember") as transaction:
