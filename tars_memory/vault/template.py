@@ -168,7 +168,7 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
         notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
     elif settings:
         notices.append(f"{why}; to put today's there, write {lines} under [layout] in {CONFIG}")
-    notices += _hint_about_the_log(there) if own or is_set else []
+    notices += _hint_about_the_log(there) if is_set or not settings else []
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
 

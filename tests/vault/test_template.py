@@ -203,20 +203,26 @@ def test_today_goes_where_the_notes_of_days_are(tmp_path: Path, name: str, text:
 
 
 @pytest.mark.parametrize(
-    ("heading", "own", "told"),
-    [("Logboek", "", True), ("log", "", False), ("Logboek", '[layout]\nlog_heading = "Logboek"\n', False)],
+    ("heading", "own", "told", "folder"),
+    [
+        ("Logboek", "", True, "Dagboek"),
+        ("Logboek", "", True, "."),
+        ("log", "", False, "Dagboek"),
+        ("Logboek", '[layout]\nlog_heading = "Logboek"\n', False, "Dagboek"),
+    ],
 )
 def test_who_has_days_with_another_heading_learns_how_to_name_it(
-    tmp_path: Path, heading: str, own: str, told: bool
+    tmp_path: Path, heading: str, own: str, told: bool, folder: str
 ) -> None:
     root = tmp_path / "vault"
     (root / ".tars").mkdir(parents=True)
     (root / ".tars/config.toml").write_text(own)
     (root / ".obsidian").mkdir()
-    (root / ".obsidian/daily-notes.json").write_text('{"folder": "Dagboek"}')
-    (root / "Dagboek").mkdir()
+    if folder != ".":
+        (root / ".obsidian/daily-notes.json").write_text(f'{{"folder": "{folder}"}}')
+    (root / folder).mkdir(exist_ok=True)
     for day in (19, 20):
-        (root / f"Dagboek/2026-11-{day}.md").write_text(f"# Dag {day}\n\n## {heading}\n- gewandeld\n")
+        (root / f"{folder}/2026-11-{day}.md").write_text(f"# Dag {day}\n\n## {heading}\n- gewandeld\n")
     notices = Memory.init(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW).notices
     begins = "your daily notes have Logboek, but not Log, under which log writes: log_heading under [layout]"
     assert [each.startswith(begins) for each in notices if "log_heading" in each] == [True][: int(told)]
