@@ -634,3 +634,11 @@ def test_a_damaged_list_of_hits_is_no_list(
     (hits,) = (desk.home / "state/vaults").glob("*/last-search")
     hits.write_text("Memory.md\0²\0\0005", "utf-8")
     assert [desk.call(command, "1")[0] for command in ("open", "show", "why")] == [1, 1, 1]
+
+
+def test_a_dash_is_no_text_lest_what_is_in_the_pipe_is_lost(desk: Desk) -> None:
+    before = {path: path.read_bytes() for path in desk.root.rglob("*.md")}
+    for argv in (["remember"], ["log"], ["edit", "Memory.md:1"], ["topic", "--agent", "claude", "t"]):
+        code, told = desk.call(*argv, "-", stdin=WORDS)
+        assert code == 2 and f"tars-memory {argv[0]} --help shows how" in told, (argv, told)
+    assert {path: path.read_bytes() for path in desk.root.rglob("*.md")} == before

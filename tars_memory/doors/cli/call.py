@@ -335,7 +335,7 @@ class Call:
             stdin: ``--stdin`` was given.
 
         Raises:
-            UsageError: there are both words and ``--stdin``, or no text.
+            UsageError: there are both words and ``--stdin``, or no text, or ``-`` for one.
         """
         if stdin:
             one_only({metavar: words, "--stdin": stdin})
@@ -352,6 +352,8 @@ class Call:
                 self.typed.arguments["text"], self.typed.source = text, "on stdin"
             return text
         text = " ".join(words or ())
+        if metavar == "TEXT" and text.strip() == "-":  # as a file's name it means stdin, whose text would be lost
+            raise UsageError("- is no text, and doesn't mean stdin here", f"tars-memory {self.called} --help shows how")
         if not text.strip():
             hint = "tars-memory list shows them" if metavar == "REF" else f"for example: {self.example}"
             raise UsageError(f"{metavar} is missing", hint)
