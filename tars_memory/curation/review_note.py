@@ -513,6 +513,7 @@ def without_proposals(
     letters = {f"r-{proposal.id}": letters_of(words_of(proposal)) for proposal in decided}
     others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | page.unlisted.keys()
     waiting = {item.line for item in items if item.doubt or not item.decided} | {head.line for head in page.groups}
+    taken = {item.line for item in items} - waiting  # with the words that the person gave them
     outdents: dict[int, tuple[int, int]] = {}
     removed: set[int] = set()
     done = 0
@@ -528,9 +529,8 @@ def without_proposals(
             splices += _mark_removals(page, first, last)
             done = last
         elif _is_ours(rows[last + 1 : cut + 1]):
-            changed = [
-                row for row in range(last + 1, cut + 1) if _OURS.match(rows[row]) and ours.is_changed(rows[row], entry)
-            ]
+            below = [row for row in range(last + 1, cut + 1) if row not in taken and _OURS.match(rows[row])]
+            changed = [row for row in below if ours.is_changed(rows[row], entry)]
             for before, row in pairwise([first - 1, *changed, cut + 1]):
                 if row - before > 1:
                     splices.append(_removal(page, before + 1, row - 1))

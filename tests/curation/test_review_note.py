@@ -1012,6 +1012,16 @@ def test_what_is_typed_behind_a_mark_below_it_or_on_the_box_above_stays(old: byt
     assert not review_note.read(left)
 
 
+@pytest.mark.parametrize("box", [b"x", b" "])
+def test_a_reworded_line_goes_if_the_box_above_took_its_words(box: bytes) -> None:
+    data = TOGETHER.replace(HEAD, mark(HEAD, box)).replace(b" ^r-00000001\n", b" of mine ^r-00000001\n")
+    left = review_note.without_proposals(
+        data, {each.id for each in PROPOSALS[:4]}, (), lambda: TOGETHER.decode().split("\n")
+    )
+    assert (b"of mine" in left) == (box == b" ")  # decided elsewhere, in other words
+    assert box == b" " or review_note.is_bare(left)
+
+
 @pytest.mark.parametrize(
     ("box", "why"), [("- [>]", f"[>] {review_note.ODD}"), ("- (x)", review_note.BOXLESS), ("-", review_note.BOXLESS)]
 )
