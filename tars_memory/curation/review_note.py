@@ -513,7 +513,13 @@ def without_proposals(
     letters = {f"r-{proposal.id}": letters_of(words_of(proposal)) for proposal in decided}
     others = {item.entry.line for item in items if item.id not in ids or item.doubt == SEVERAL} | page.unlisted.keys()
     waiting = {item.line for item in items if item.doubt or not item.decided} | {head.line for head in page.groups}
-    taken = {item.line for item in items} - waiting  # with the words that the person gave them
+    taken = {  # the words and the place that the person gave them
+        row
+        for item in items
+        if item.line not in waiting
+        for row in range(item.line, item.entry.end_line + 1)
+        if row == item.line or (item.box != "-" and _TO.fullmatch(rows[row]))
+    }
     outdents: dict[int, tuple[int, int]] = {}
     removed: set[int] = set()
     done = 0

@@ -574,6 +574,7 @@ def test_what_the_person_changes_in_the_note_is_done_or_waits_or_stays(
     if path:
         assert found in vault[path]
         assert SENIOR not in vault["Review.md"]
+        assert vault["Review.md"].count("- to::") == changed.count("- to::") - 1
     else:
         assert [found in notice for notice in done.notices] == [True]
         assert vault["Review.md"] == changed
