@@ -15,6 +15,7 @@ from collections import defaultdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tars_memory import capture
 from tars_memory.curation.proposals import KINDS, Decision, Mark, Proposal, Related, question_about
 from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault import inbox, model, playbooks, vault
@@ -296,7 +297,7 @@ class _Batch:
         """
         proposal, change = decision.proposal, None
         if proposal.op != "choose":
-            change = _change_of(decision, self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
+            change = _change_of(self._masked(decision), self.ctx.layout.notes_section, self.ctx.now.date().isoformat())
             fact = facts.parse(change.text) if change.op == "fact" else None
             if fact:
                 predicates = facts.Predicates.of(self.ctx.settings.facts)
@@ -317,6 +318,14 @@ class _Batch:
         if change:
             # Reworded lines keep their author, unless the new words have a source.
             yield change._replace(author="") if change.op == "replace" and not change.provenance else change
+
+    def _masked(self, decision: Decision) -> Decision:
+        """Return an accepted decision without credentials, unless a person typed them at a terminal, which asks."""
+        proposal, text = decision.proposal, decision.text
+        beside = capture.remember.around(proposal.section, ())
+        own = self.ctx.without_credentials(proposal.text, *beside) if text is None else proposal.text
+        words = text if text is None else self.ctx.masked(text, *beside)
+        return decision._replace(proposal=proposal._replace(text=own), text=words)
 
     def _unasked(self, decision: Decision) -> Iterator[Change]:
         """Yield the changes that remove a merge's question from the lines that stay: all of them after a rejection."""

@@ -393,7 +393,9 @@ class _TierNotes:
             lines = (self._dated_line(number, proposal.section) for number in islice(further, CONFLICTS))
             found += (line._replace(linked=True) for line in lines)
         once = {(line.path, line.line): line for line in reversed(found)}
-        return tuple(reversed(once.values()))[:CONFLICTS]
+        shown = [*reversed(once.values())][:CONFLICTS]
+        # alone, a code of a list doesn't show what it is
+        return tuple(line._replace(text=self._ctx.vault.hide(line.path, line.text)) for line in shown)
 
     def _dated(self, lines: Sequence[Related]) -> tuple[Related, ...]:
         """Return lines with their days, as far as these are known."""

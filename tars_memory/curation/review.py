@@ -191,7 +191,7 @@ class Review:
                     f"{name} is {counted(len(proposal.parts), 'line')}", "name the one that you mean by its own id"
                 )
             if name in sections:
-                proposal = proposal._replace(section=sections[name])
+                proposal = proposal._replace(section=self.ctx.masked(sections[name]))
             chosen += [
                 accepted(
                     part,

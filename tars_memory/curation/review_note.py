@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from tars_memory import vault
+from tars_memory import capture, vault
 from tars_memory.curation.proposals import BESIDE, NEW, PlainLine, Proposal, Related
 from tars_memory.errors import UsageError
 from tars_memory.language.words import letters_of
@@ -725,7 +725,8 @@ def words_of(proposal: Proposal) -> str:
         return f"Add the heading: {one_line(proposal.section)}"
     if proposal.op == "create":
         return _harmless(vault.playbooks.title_of(proposal.text) or proposal.target)
-    return _harmless(proposal.text)
+    before, after = capture.remember.around(proposal.section, ())
+    return _harmless(vault.secrets.masked_among(proposal.text, before, after)[0])
 
 
 def shown(raw: str) -> str:

@@ -17,13 +17,14 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tars_memory import disk, vault
+from tars_memory import capture, disk, vault
 from tars_memory.curation import review_note
 from tars_memory.curation.commit import RecordedTick, Reviewed, commit
-from tars_memory.curation.proposals import Decision, Mark, Proposal
+from tars_memory.curation.proposals import Decision, Mark, Proposal, ProposedFact
 from tars_memory.errors import BusyError, ConflictError, NotFoundError, UsageError, counted
 from tars_memory.vault import inbox
 from tars_memory.vault.folder import digest
+from tars_memory.vault.markdown import facts
 from tars_memory.vault.markdown.edits import splices_between
 from tars_memory.vault.vault import Vault, is_conflict_copy
 from tars_memory.vault.writing import journal, transaction
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 GONE = "no such proposal waits (any more); its line may have changed"
 """Why the tick on a proposal that is not offered stays."""
+
+HELD = "it holds what looks like a credential ({}): take that out, or type it into tars-memory review, which asks"
+"""Why the tick on words or a place with a credential stays: here nobody can be asked, and masked they would be lost."""
 
 RECORD = "ticks.json"
 """File in the state folder: for each review note, the ticks that agents' processes found. It holds only hashes of the
@@ -431,7 +435,12 @@ def _decision(ctx: Caller, proposal: Proposal, tick: review_note.Ticked, found: 
     moved = tick.place not in ("", review_note.place_of(proposal))
     as_line = tick.as_line or (moved and proposal.fact is not None)
     made = accepted(proposal, found, text=words, both=tick.both, as_line=as_line, replaces=tick.replaces)
-    return made._replace(proposal=_moved(ctx, made, tick.place)) if moved else made
+    made = made._replace(proposal=_moved(ctx, made, tick.place)) if moved else made
+    heading = made.proposal.section
+    held = vault.secrets.masked_among(words or "", *capture.remember.around(heading, ()))[1]
+    if held := held or (vault.secrets.find(heading) if moved else []):
+        raise UsageError(HELD.format(vault.secrets.kinds(held)), "take it out")
+    return made
 
 
 def _moved(ctx: Caller, decision: Decision, place: str) -> Proposal:
@@ -506,11 +515,25 @@ def accepted(
         if proposal.fact is None:
             raise UsageError(f"{proposal.id} is not a fact", "only a fact can be kept as a line instead: --accept")
         target, section, words = proposal.fact.instead
+        text = text and _as_line(text, proposal.fact)
         proposal = proposal._replace(op="append", target=target, section=section, text=words, fact=None)
     elif both and proposal.op in ("fact", "replace"):
         proposal = proposal._replace(op="append", replaces="", fact=None)
     replaced = tuple(lines[name] for name in chosen if name in lines)
     return Decision(proposal, accept=True, text=text, replaces=replaced, instead=tuple(instead.values()))
+
+
+def _as_line(text: str, proposed: ProposedFact) -> str:
+    """Return the person's words for a fact as a plain line: what was said, if only its object is another one."""
+    fact, said = facts.parse(text), proposed.instead.text
+    if fact is None:
+        return text
+    since = None if str(fact.since) == proposed.since else fact.since
+    dates = facts.words("", "", since, fact.until).removeprefix("::").strip()
+    if fact.predicate == proposed.predicate and said.count(proposed.object) == 1:
+        return f"{said.replace(proposed.object, fact.object)} {dates}".rstrip()
+    subject = f"{proposed.subject} " if said.startswith(proposed.subject) else ""
+    return f"{subject}{fact.predicate} {fact.object} {dates}".rstrip()
 
 
 def _connected(decisions: Sequence[Decision]) -> list[list[Decision]]:

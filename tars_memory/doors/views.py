@@ -436,8 +436,9 @@ class ReviewView(View):
     def _decide(self, proposal: Proposal, answer: approve.ReviewAnswer, **wording: str) -> None:
         def act(memory: Memory) -> Any:
             sitting = self._current_sitting(memory)
-            with sitting.review.alone():
-                return sitting.decide(proposal, answer, **wording)
+            with sitting.review.alone():  # nobody is asked here about credentials
+                masked = {name: sitting.review.ctx.without_credentials(text) for name, text in wording.items()}
+                return sitting.decide(proposal, answer, **masked)
 
         self._ask("decide", act)
 

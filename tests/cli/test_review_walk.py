@@ -78,6 +78,18 @@ def test_accept_edit_reject_later_quit_and_resume(desk: Desk) -> None:
     assert again.end() == 0
 
 
+def test_a_credential_typed_in_the_walk_is_asked_about_as_by_remember(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, ("likes oolong",))
+    walk = desk.walk(NO_COLOR="1", EDITOR=desk.editor("sed -i '1s/.*/the door code is 4471#/' \"$1\""))
+    for answer in ("n", "y"):
+        walk.wait_for(ASK)
+        walk.type("e\n")
+        walk.wait_for("[n] stop")
+        walk.type(f"{answer}\n")
+    assert walk.end() == 0
+    assert "- the door code is 4471# ([[2026-11-20#^d-" in desk["Memory.md"]
+
+
 def test_the_next_walk_goes_on_where_quit_stopped_this_one(desk: Desk) -> None:
     walk = desk.walk()
     walk.wait_for(ASK)

@@ -435,6 +435,24 @@ class TestTicks:
         desk.person().review().from_note()
         assert desk.true("2026-11-25") == ["me lives in Cobh"]
 
+    @pytest.mark.parametrize(
+        ("typed", "line"),
+        [
+            ("lives in:: Galway [since:: 2026-11-21]", "I live in Galway now"),
+            ("rents:: a flat [since:: 2026-11-01]", "rents a flat [since:: 2026-11-01]"),
+            ("I live in Galway", "I live in Galway"),
+        ],
+    )
+    def test_words_changed_in_place_become_a_line_without_the_form_of_a_fact(
+        self, desk: Desk, typed: str, line: str
+    ) -> None:
+        desk.say("I live in Cork now.")
+        desk.person().review().write_note()
+        note = desk.note("Review.md").replace("- [ ] lives in:: Cork [since:: 2026-11-21]", f"- [m] {typed}")
+        desk.write(note, "Review.md")
+        desk.person().review().from_note()
+        assert f"- {line} ([[2026-11-21" in desk.note("Memory.md")
+
     def test_what_is_no_fact_waits(self, desk: Desk) -> None:
         desk.say("I live in Cork now.", "I like hiking.")
         desk.person().review().write_note()

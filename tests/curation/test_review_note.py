@@ -237,6 +237,37 @@ def test_a_line_that_was_joined_with_its_own_related_line_is_left() -> None:
         assert (taken(joined), unread(joined)) == ({}, [review_note.MISPLACED])
 
 
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [("the Gmail password is Rabbit2024!", "Notes"), ("Rabbit2024!", "Passwords"), ("\\1", "password: Rabbit2024!")],
+)
+def test_a_credential_that_is_typed_into_the_note_waits_where_it_is(vault: Vault, words: str, place: str) -> None:
+    vault.review().write_note()
+    before = vault["Memory.md"]
+    typed = rf"- [x] {words}\2to:: Memory.md › {place}"
+    vault["Review.md"] = re.sub(r"- \[ \] ([Pp]refers no tea)( \^r-(?:.*\n)+?  - )to:: .*", typed, vault["Review.md"])
+    written = vault["Review.md"]
+    done = vault.review().from_note()
+    assert (done.left, vault["Memory.md"], vault["Review.md"]) == (1, before, written)
+    assert "looks like a credential (password)" in done.notices[-1]
+
+
+def test_a_credential_in_a_line_is_masked_in_the_note_and_where_it_is_accepted(vault: Vault) -> None:
+    vault["2026-11-20.md"] += "- 10:07 [extracted] my Gmail password is Rabbit2024! ^d-daaaaaa\n"
+    vault.review().write_note()
+    vault["Review.md"] = vault["Review.md"].replace("- [ ] My Gmail", "- [x] My Gmail")
+    assert "- [x] My Gmail password is (masked password) ^r-" in vault["Review.md"]
+    assert "masked before it was written: password" in vault.review().from_note().notices
+    assert "- My Gmail password is (masked password) ([[2026-11-20#^d-daaaaaa" in vault["Memory.md"]
+
+
+def test_a_code_of_a_list_is_not_copied_beside_a_proposal(vault: Vault) -> None:
+    codes = "- 7c1m9-k4r2x\n- 5h6j3-p8w1z\n- 2v9n4-t7b5y\n"
+    vault["Memory.md"] += f"\n## Recovery codes\n\n- 8f3k2-l9d7q prefers tea\n{codes}"
+    vault.review().write_note()
+    assert "replace: (masked recovery code) prefers tea" in vault["Review.md"] and "l9d7q" not in vault["Review.md"]
+
+
 def test_a_line_that_stands_beside_a_proposal_is_masked_and_its_box_counts() -> None:
     text = "the router's password is Sunflower47"
     line = Related("Memory.md", 3, "abcdefgh", text, "2026-10-02", f"- {text}")

@@ -14,10 +14,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
+import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from tars_memory import disk, vault
+from tars_memory import capture, disk, vault
 from tars_memory.curation.proposals import BESIDE, Proposal, Related
 from tars_memory.curation.review import Listed, Review, UnapprovedRule, approve
 from tars_memory.curation.review_note import shown
@@ -340,6 +341,12 @@ class Walk:
         if answer.key == "e" and (words := self._edited(proposal)) is None:
             return False
         if answer.key == "s" and not (heading := self._typed("heading: ")):
+            return False
+        around = capture.remember.around(heading or proposal.section, ())
+        try:
+            heading = heading and self.call.ask_about_secrets(heading)
+            words = words and self.call.ask_about_secrets(words, *around)
+        except typer.Exit:  # told already: it waits
             return False
         outcome = self.sitting.decide(proposal, answer, words=words, heading=heading)
         self.call.notices(outcome.notices)
