@@ -150,6 +150,7 @@ def test_the_same_in_other_words(text: str, found: list[tuple[str, int]]) -> Non
         ("- Anna has two children\n- Anna has three children\n", [(1, 2)]),
         ("- Anna moved to Cork in 2024\n- Anna moved to Cork in 2025\n", [(1, 2)]),
         ("- box 1 holds 7 cups\n- box 2 holds 14 cups\n- box 3 holds 21 cups\n- box 4 holds 28 cups\n", []),
+        ("- choir on Tuesdays\n- Choir on tuesdays ^c\n- rent of 840 €\n- Rent of 840 €.\n", []),
         ("- I am allergic to penicillin\n## Health\n- I'm not allergic to penicillin\n", [(1, 3)]),
         ("- I live in Leipzig\n- I have two cats\n- I live in Hamburg\n", [(1, 3)]),
         ("- prefers tea\n- prefers coffee\n", []),

@@ -745,9 +745,10 @@ def _other_numbers(note: TidyNote, world: World) -> Iterator[Group]:
         if words and statement.numbers:
             same[words, statement.denied % 2, note.place(entry.line)].append(entry)
     for (words, *_), group in same.items():
-        dated = not all(number.isdigit() for entry in group for number in statements.read(entry.text).numbers)
+        values = {statements.read(entry.text).numbers for entry in group}
+        dated = not all(number.isdigit() for numbers in values for number in numbers)
         # "item 1" and "item 2" are names; "dentist at 9:30" and "dentist at 8:15" are not.
-        if 1 < len(group) <= (MOST if dated else 2) and (dated or len(words) > 1):
+        if len(values) > 1 and len(group) <= (MOST if dated else 2) and (dated or len(words) > 1):
             yield [(entry, world.related(entry)) for entry in group]
 
 
