@@ -6,7 +6,7 @@ A use case is imported by the method that calls it, so that a command only pays 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from tars_memory.settings import PermissionOptions, here
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
     from types import TracebackType
 
@@ -87,6 +87,12 @@ class Memory:
     def within(self, project: str) -> Memory:
         """Open the same vault with another project, or with none. It has its own notices, and the caller closes it."""
         return Memory(self.workspace.within(project))
+
+    @contextmanager
+    def writers(self) -> Iterator[curation.extraction.extract.Within]:
+        """Give a function that opens the same vault with a project and returns its writer; the end closes them all."""
+        with ExitStack() as others:
+            yield lambda project: others.enter_context(self.within(project)).workspace.capture
 
     @classmethod
     def init(
@@ -800,15 +806,25 @@ class Memory:
             auto: a hook or cron is calling: do nothing if ``TARS_AUTO_EXTRACT=0``.
             progress: called with the source of each conversation before it is read.
 
+        A conversation that was held in the folder of a project goes there, unless this memory was opened for one.
+
         Raises:
             ModelUnavailableError: the model can't be used, and nothing was written.
             UsageError: ``keep`` is unknown; or the vault's daily note format can't be used.
             UnwritableError: the vault can't be written.
         """
         self.workspace.apply_pending_ticks()
-        return curation.extraction.extract.from_sources(
-            self.workspace.capture, sources, model, keep=keep, force=force, auto=auto, progress=progress
-        )
+        with self.writers() as within:
+            return curation.extraction.extract.from_sources(
+                self.workspace.capture,
+                sources,
+                model,
+                keep=keep,
+                force=force,
+                auto=auto,
+                progress=progress,
+                within=None if self.workspace.project_is_named else within,
+            )
 
     def import_memories(
         self, sources: Iterable[str | os.PathLike[str] | BinaryIO], *, form: str | None = None
@@ -834,8 +850,9 @@ class Memory:
         force: bool = False,
     ) -> curation.extraction.extract.Prompts:
         """Return what :meth:`extract` would ask a model, with tokens and cost. Sends and writes nothing."""
-        ctx = self.workspace.capture(writes=False)
-        return curation.extraction.extract.prompts_for(ctx, sources, model, force=force)
+        ctx, work = self.workspace.capture(writes=False), curation.extraction.extract.prompts_for
+        with self.writers() as within:
+            return work(ctx, sources, model, force=force, within=None if self.workspace.project_is_named else within)
 
     # --- the index
 

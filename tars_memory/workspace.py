@@ -75,6 +75,7 @@ class Workspace:
         root: the vault's real path.
         state: the vault's state folder: journal, index, spool. It may not exist yet.
         project: the folder name of the chosen project; empty for none.
+        project_is_named: whether it, or none, was chosen by name: then conversations from other projects go there, too.
         whole: the vault without a chosen project, for the index, which keeps scopes apart itself.
         vault: the vault whose layout leads into the chosen project, for writing and listing.
         notices: what the person should know besides the answers.
@@ -125,6 +126,7 @@ class Workspace:
         self.whole = Vault.open(self.root, self.settings.layout, self.limits, vault_id, obsidian)
         self.whole.problem = self.settings.vault_problem
         self.project = settings.find_project(self.projects, chosen) if chosen else ""
+        self.project_is_named = project is not None
         self.vault = self.whole.scoped(self.project)
         self._review_note = self.root / self.vault.layout.review
         self.interactive = interactive

@@ -12,9 +12,8 @@ import os
 import shlex
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from functools import cache, partial
-from itertools import chain, groupby, islice
-from pathlib import Path
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from tars_memory import curation, index
@@ -31,7 +30,7 @@ from tars_memory.errors import (
     reason,
 )
 from tars_memory.jobs import hooks, status
-from tars_memory.settings import AUTO, SleepOptions, allows, chosen_project
+from tars_memory.settings import AUTO, SleepOptions, allows
 from tars_memory.sources import ENDINGS
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.writing.system import alone
@@ -236,16 +235,10 @@ def _extract(memory: Memory, sources: list[str], record: Record, models: list[La
         workspace.apply_pending_ticks()
         model = open_model(workspace.settings, None)
         models += [model] if model is not None else []
-        with ExitStack() as others:
-
-            @cache
-            def examiner_of(project: str) -> Examiner:
-                inside = memory if project == workspace.project else others.enter_context(memory.within(project))
-                writer = inside.workspace.capture
-                return Examiner(writer(writes=False), model, writer=writer)
-
+        with memory.writers() as within:
+            examiner = Examiner(workspace.capture(writes=False), model, writer=workspace.capture, within=within)
             files, named = _in_turn(new), {*map(os.path.realpath, sources)}
-            _examine(examiner_of, workspace.project, files, record, counts, errors, named, dry_run=workspace.dry_run)
+            _examine(examiner, files, record, counts, errors, named, dry_run=workspace.dry_run)
             postponed = len(new) - counts["sources"]
             if postponed:
                 errors.append(f"{counted(postponed, 'source waits', 'sources wait')} for the next night")
@@ -262,17 +255,14 @@ def _keep(memory: Memory, record: Record) -> StepResult:
     expiring = record.unkept_files(talks.expiring(memory.workspace.now().timestamp())) if talks is not None else {}
     if not expiring or memory.workspace.dry_run or not allows(memory.workspace.settings.env, AUTO):
         return "", {}, ""
-    turns, errors = 0, []
+    turns, errors, writer = 0, [], memory.workspace.capture
     for path, stamp in expiring.items():
         try:
-            for transcript in conversations([path]):
-                if isinstance(transcript, Unknown) or not transcript.user_turns:
-                    continue
-                project = _project_of(transcript) or memory.workspace.project
-                with nullcontext(memory) if project == memory.workspace.project else memory.within(project) as inside:
-                    writer = inside.workspace.capture
-                    run = Examiner(writer(writes=False), None, force=True, writer=writer)
-                    turns += run.keep_said(transcript, memory.workspace.withheld)
+            with memory.writers() as within:
+                run = Examiner(writer(writes=False), None, force=True, writer=writer, within=within)
+                for transcript in conversations([path]):
+                    if not isinstance(transcript, Unknown) and transcript.user_turns:
+                        turns += run.of(transcript).keep_said(transcript, memory.workspace.withheld)
             record.kept[path] = stamp
             record.save()
         except Exception as error:
@@ -282,8 +272,7 @@ def _keep(memory: Memory, record: Record) -> StepResult:
 
 
 def _examine(
-    examiner_of: Callable[[str], Examiner],
-    chosen: str,
+    examiner: Examiner,
     waiting: Iterable[tuple[str, list[int], Iterator[Transcript | Unknown]]],
     record: Record,
     counts: dict[str, int],
@@ -294,12 +283,11 @@ def _examine(
 ) -> None:
     """Examine files one after the other; a file that fails stops nothing, but :data:`IN_A_ROW` of them end the step.
 
-    A conversation belongs to the project of the folder in which it was held, else to the chosen one. Exports hold
-    pictures and pages, too: a file of a folder that can't be read is only reported if its name ends as a log's does.
+    Exports hold pictures and pages, too: a file of a folder that can't be read is only reported if its name ends as a
+    log's does.
 
     Args:
-        examiner_of: returns the examiner of a project.
-        chosen: the chosen project; empty for none.
+        examiner: of the vault.
         waiting: as :func:`_in_turn` gives them.
         record: of the sources; updated, and saved unless ``dry_run``.
         counts: updated.
@@ -311,18 +299,15 @@ def _examine(
     for path, stamp, found in waiting:
         why = ""
         try:
-            for project, transcripts in groupby(found, lambda transcript: _project_of(transcript) or chosen):
-                done = examiner_of(project).over(transcripts, None)
-                counts["conversations"] += len(done.sessions)
-                counts["candidates"] += sum(len(session.facts) for session in done.sessions)
-                if left_out := sum(sum(session.left_out.values()) for session in done.sessions):
-                    counts["left_out"] = counts.get("left_out", 0) + left_out
-                why = done.failure.message if done.failure is not None else ""
-                failed = () if why else (skipped for skipped in done.skipped if skipped.failed)
-                logs = (each for each in failed if each.source in named or each.source.lower().endswith(ENDINGS))
-                errors += (f"{each.source}: {each.why}" for each in logs)
-                if why:
-                    break
+            done = examiner.over(found, None)
+            counts["conversations"] += len(done.sessions)
+            counts["candidates"] += sum(len(session.facts) for session in done.sessions)
+            if left_out := sum(sum(session.left_out.values()) for session in done.sessions):
+                counts["left_out"] = counts.get("left_out", 0) + left_out
+            why = done.failure.message if done.failure is not None else ""
+            failed = () if why else (skipped for skipped in done.skipped if skipped.failed)
+            logs = (each for each in failed if each.source in named or each.source.lower().endswith(ENDINGS))
+            errors += (f"{each.source}: {each.why}" for each in logs)
         except Exception as error:
             why = reason(error)
         counts["sources"] += 1
@@ -353,16 +338,6 @@ def _in_turn(waiting: dict[str, list[int]]) -> Iterator[tuple[str, list[int], It
             yield path, stamp, chain(first, found) if first else conversations([path])
     for path, stamp in automated:
         yield path, stamp, conversations([path])
-
-
-def _project_of(transcript: Transcript | Unknown) -> str:
-    """Return the project of the folder in which a conversation was held; empty for none.
-
-    Raises:
-        UsageError: a file there names an invalid project.
-    """
-    folder = getattr(transcript, "folder", "")
-    return chosen_project(None, {}, Path(folder)) if os.path.isabs(folder) and "\0" not in folder else ""
 
 
 def _expire(memory: Memory) -> StepResult:

@@ -351,6 +351,18 @@ def test_ungrounded_facts_are_dropped_and_counted(house: House) -> None:
     assert "yacht" not in "".join(path.read_text() for path in house.root.rglob("*.md"))
 
 
+def test_a_conversation_goes_to_the_project_of_its_work_folder_unless_one_is_named(house: House) -> None:
+    work = house.base / "work"
+    work.mkdir()
+    (work / ".tars-project").write_text("boat\n")
+    log = house.log(logs.claude_code(spoken()).replace(b"/home/anna/code", str(work).encode()))
+    named = house.memory(project="none", dry_run=True).extract([log], model="none")
+    assert named.sessions[0].path.startswith("sessions/")
+    (session,) = house.extract(log).sessions
+    assert session.path.startswith("projects/boat/sessions/") and session.facts[0].path.startswith("projects/boat/")
+    assert house.memory().extract_prompts([log]).skipped[0].why.startswith("nothing new since projects/boat/")
+
+
 def test_credentials_are_neither_noted_nor_sent(house: House) -> None:
     token = "ghp_" + "a1B2c3D4e5" * 3 + "abcdef"
     said = dialogue(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from datetime import date, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tars_memory import capture
@@ -26,7 +27,7 @@ from tars_memory.curation.extraction.keeping import KeptFact, Task, keep, keep_t
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
-from tars_memory.settings import AUTO, KEEPS, Settings, allows
+from tars_memory.settings import AUTO, KEEPS, Settings, allows, chosen_project
 from tars_memory.vault import sessions, suspicion
 from tars_memory.vault.markdown.facts import spoken_by
 from tars_memory.vault.model import Tier
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from tars_memory.capture.memories import Collection, Imported
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.models.llm import LanguageModel, Prompt
+
+    Within = Callable[[str], Callable[..., Caller]]
 
 
 BY_RULES = "no language model is set: the built-in rules find plain statements"
@@ -60,6 +63,7 @@ def from_sources(
     force: bool,
     auto: bool,
     progress: Callable[[str], None] | None,
+    within: Within | None = None,
 ) -> Extracted:
     """Open the model that is named or set, and extract; see :meth:`tars_memory.memory.Memory.extract`."""
     if keep is not None and keep not in KEEPS:
@@ -69,22 +73,30 @@ def from_sources(
     if auto and not allows(env, AUTO):
         return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
     opened_model = open_model(ctx.settings, model)
-    run = Examiner(ctx, opened_model, keep, force=force, writer=capture)
+    run = Examiner(ctx, opened_model, keep, force=force, writer=capture, within=within)
     done = run.over(conversations(sources), progress)
+    for other in run.others.values():
+        ctx.notices += (notice for notice in other.ctx.notices if notice not in ctx.notices)
     if model is None and opened_model is None and (done.sessions or not all(each.failed for each in done.skipped)):
         done.notices.append(BY_RULES)  # of files that can't be read it explains nothing
     return done
 
 
 def prompts_for(
-    ctx: Caller, sources: Iterable[str | os.PathLike[str] | BinaryIO], model: LanguageModel | str | None, *, force: bool
+    ctx: Caller,
+    sources: Iterable[str | os.PathLike[str] | BinaryIO],
+    model: LanguageModel | str | None,
+    *,
+    force: bool,
+    within: Within | None = None,
 ) -> Prompts:
     """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
     opened_model = open_model(ctx.settings, model)
-    run = Examiner(ctx, None, "facts", force=force)
-    run.by_rules = False
+    every = Examiner(ctx, None, "facts", force=force, within=within)
+    every.by_rules = False
     found: list[PricedPrompt] = []
     for transcript in conversations(sources):
+        run = every.of(transcript)
         task = run.task(transcript)
         if task is None:
             continue
@@ -99,7 +111,7 @@ def prompts_for(
                 tokens, cost = models.llm.estimate(prompt, opened_model)
             found.append(PricedPrompt(task.transcript.source, prompt, window.examined, tokens, cost))
     endpoint = str(getattr(opened_model, "endpoint", ""))
-    return Prompts(found, run.skipped, "" if opened_model is None else opened_model.name, endpoint, ctx.notices)
+    return Prompts(found, every.skipped, "" if opened_model is None else opened_model.name, endpoint, ctx.notices)
 
 
 def open_model(settings: Settings, model: LanguageModel | str | None) -> LanguageModel | None:
@@ -117,6 +129,7 @@ class Examiner:
         command: name of its writes in the history.
         looks: whether the model is asked for a second look.
         by_rules: whether the rules examine; else a model, here or elsewhere, which examines what they can't read, too.
+        others: by project, the examiners of conversations that were held in its folder.
 
     Args:
         ctx: the command's view of the vault.
@@ -124,6 +137,7 @@ class Examiner:
         keeps: what a session note keeps of the turns; None for the setting.
         force: examine short conversations too.
         writer: returns the view of the vault to write with; None if nothing will be written.
+        within: returns the ``writer`` of a project; None: whatever the folder of a conversation, it is ours.
     """
 
     command = "extract"
@@ -135,9 +149,12 @@ class Examiner:
         keeps: str | None = None,
         *,
         force: bool = False,
-        writer: Callable[[], Caller] | None = None,
+        writer: Callable[..., Caller] | None = None,
+        within: Within | None = None,
     ) -> None:
         self.ctx = ctx
+        self.others: dict[str, Examiner] = {}
+        self._within = within
         self.skipped: list[Skipped] = []
         self._turns = self._unread = 0
         self._told = ""
@@ -159,6 +176,24 @@ class Examiner:
         if writer is not None and not ctx.store.dry_run and self._cut_off():
             writer().store.recover()  # the half-done writes of a killed run must not count as known
         self._read_vault()
+
+    def of(self, transcript: Transcript | Unknown) -> Examiner:
+        """Return the examiner of the project in whose folder a conversation was held: this one, if that is none.
+
+        Raises:
+            UsageError: a file there names an invalid project.
+        """
+        folder = getattr(transcript, "folder", "")
+        is_path = self._within is not None and os.path.isabs(folder) and "\0" not in folder
+        project = chosen_project(None, {}, Path(folder)) if is_path else ""
+        if self._within is None or project in ("", self.ctx.vault.scope):
+            return self
+        if project not in self.others:
+            writer = self._within(project)
+            other = self.others[project] = Examiner(writer(writes=False), self._model, self._keeps, writer=writer)
+            other._min_turns, other.by_rules = self._min_turns, self.by_rules
+        self.others[project].skipped = self.skipped
+        return self.others[project]
 
     def _read_vault(self) -> None:
         """Read the statements that the vault has, and which conversations were examined."""
@@ -191,13 +226,14 @@ class Examiner:
         done: list[ExtractedSession] = []
         failure: ModelUnavailableError | None = None
         for transcript in transcripts:
-            task = self.task(transcript)
+            run = self.of(transcript)
+            task = run.task(transcript)
             if task is None:
                 continue
             if progress is not None:
                 progress(task.transcript.source)
             try:
-                drawn = self._drawn(task)
+                drawn = run._drawn(task)
             except ModelUnavailableError as error:
                 if not done:
                     raise
@@ -206,8 +242,8 @@ class Examiner:
                 break
             self._turns, self._unread = self._turns + drawn.turns, self._unread + len(drawn.unread)
             if drawn.until:
-                task = self._cut(task, drawn.until)
-            session = self._kept(task, drawn)
+                task = run._cut(task, drawn.until)
+            session = run._kept(task, drawn)
             if session is not None:
                 done.append(session)
         if self._unread:  # said once of all calls: a night makes one for each conversation

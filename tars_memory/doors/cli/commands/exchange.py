@@ -5,6 +5,7 @@
 import csv
 import io
 import os
+import shlex
 import stat
 import sys
 from collections import Counter
@@ -232,7 +233,9 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
     if done.sessions:
         more = f" (left out: {left_out})" if left_out else ""
         summary = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
-        call.out.say(f"{summary}: decide with tars-memory review" if facts else summary)
+        found = {call.workspace.whole.layout.project_of(session.path): 0 for session in done.sessions if session.facts}
+        commands = (f"review --project {shlex.quote(name)}" if name else "review" for name in sorted(found))
+        call.out.say(f"{summary}: decide with tars-memory {' and '.join(commands)}" if facts else summary)
     writes = len({session.txn for session in done.sessions} - {None})
     if writes > 1:
         call.out.say(f"each is a write of its own: tars-memory undo --last {writes} takes them back")
