@@ -219,9 +219,11 @@ class Packing:
     def runs(self) -> list[Run]:
         """Return the added lines in the order of the prompt, with the blank lines between two lines of a run."""
         runs: list[Run] = []
+        run: Run | None
         for kind in KINDS:
-            for path, lines in self._blocks.get(kind, {}).items():
-                run: Run | None = None
+            block = self._blocks.get(kind, {})
+            for path in filter(block.__contains__, self.notes) if kind == "memory" else block:  # the project's first
+                lines, run = block[path], None
                 for number in sorted(lines):
                     blanks = self._blanks_to_neighbour(path, number, -1, lines)
                     if run is not None and blanks is not None:

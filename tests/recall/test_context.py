@@ -209,6 +209,8 @@ def test_nothing_of_a_project_without_its_name(vault: Vault) -> None:
             assert "projects/" not in vault.context(question, **options).text
     result = vault.context("viola case velvet", project="alpha")
     assert places(result, "memory")[0] == ("projects/alpha/Memory.md", 1, 1)
+    order = dict.fromkeys(path for path, *_ in places(vault.context("blue pot key", project="alpha"), "memory"))
+    assert list(order) == ["projects/alpha/Memory.md", "Memory.md"]  # also if the question finds the vault's first
     assert "projects/alpha/Plan.md" in result.text
     assert "beta" not in result.text
     missing = "there is no project 'nowhere': projects/nowhere is not a folder"
