@@ -6,6 +6,8 @@ import os
 import shlex
 import shutil
 import stat
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +224,7 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     again = forked.run(program("completion", shell, "--install"), env=env, text=True, check=True)
     assert first.stdout == again.stdout
+    assert first.stderr.endswith(f"{shell} completes tm and tars-memory\n")  # a name before a word is a command's
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert all(Path(line).is_file() for line in first.stdout.splitlines())
     assert (tmp_path / ".bashrc").read_text().startswith("alias x=y")
@@ -236,6 +239,30 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
         assert "<search>" in talk.wait_for("!done")
     finally:
         talk.kill()
+
+
+@pytest.mark.parametrize(
+    ("shell", "asked"),
+    [
+        ("bash", "source share/bash-completion/completions/tars-memory; complete -p tars-memory"),
+        ("fish", "source share/fish/vendor_completions.d/tars-memory.fish; complete -C 'tars-memory searc'"),
+    ],
+)
+def test_a_package_completes_by_either_name(shell: str, asked: str, folder: Path, tmp_path: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    project = tomllib.loads((forked.ROOT / "pyproject.toml").read_text("utf-8"))
+    for source, place in project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].items():
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(forked.ROOT / source, tmp_path / place)
+    done = subprocess.run(
+        [shell, "-c", asked],
+        env=environ(folder) | {"HOME": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ("-F _tars_memory tars-memory" if shell == "bash" else "search\t") in done.stdout, done.stderr
 
 
 def test_the_fixed_values_are_those_that_are_taken(folder: Path) -> None:

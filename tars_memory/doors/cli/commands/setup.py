@@ -200,7 +200,7 @@ def install(call: Call, shell: str) -> None:
         return
     for name in names:
         call.out.data(name, of_notes=False)
-    call.out.say(f"{shell} completes tm and tars-memory from its next start on")
+    call.out.say(f"from its next start on {shell} completes tm and tars-memory")
 
 
 def _quoted(path: Path) -> str:

@@ -1,0 +1,1 @@
+source (status dirname)/tm.fish
