@@ -326,16 +326,16 @@ class Call:
         """Return the notice of a dry run; nothing without ``--dry-run``, or where nothing would be written anyway."""
         return ["dry run: nothing was written"] if self.dry_run and writes else []
 
-    def words(self, words: list[str] | None, metavar: str, *, stdin: bool = False) -> str:
+    def words(self, words: list[str] | None, metavar: str, *, stdin: bool | None = None) -> str:
         """Return the remaining words as one text, or with ``stdin`` the text of stdin.
 
         Args:
             words: as the shell gave them.
             metavar: the argument's name in messages.
-            stdin: ``--stdin`` was given.
+            stdin: ``--stdin`` was given; None: the command has no such option.
 
         Raises:
-            UsageError: there are both words and ``--stdin``, or no text, or ``-`` for one.
+            UsageError: there are both words and ``--stdin``, or no text, or ``-`` for one, or text in a pipe alone.
         """
         if stdin:
             one_only({metavar: words, "--stdin": stdin})
@@ -355,6 +355,11 @@ class Call:
         if metavar == "TEXT" and text.strip() == "-":  # as a file's name it means stdin, whose text would be lost
             raise UsageError("- is no text, and doesn't mean stdin here", f"tars-memory {self.called} --help shows how")
         if not text.strip():
+            if metavar == "TEXT" and holds_text_on_stdin():
+                if stdin is None:
+                    raise UsageError(f"text came on stdin, which {self.called} doesn't read", 'give it as "$(cat)"')
+                how = f"write it with: … | tars-memory {self.called} --stdin"
+                raise UsageError("text came on stdin without --stdin", how)
             hint = "tars-memory list shows them" if metavar == "REF" else f"for example: {self.example}"
             raise UsageError(f"{metavar} is missing", hint)
         if self.typed is not None:

@@ -100,12 +100,10 @@ def log(
     stdin: bool = flag("--stdin", "Take the text from stdin, all of it as one line."),
 ) -> int:
     """Add a line with the time to today's note, under ## Log, and print path:line. Without TEXT, show today's note."""
-    if text or stdin:
+    if text or stdin or holds_text_on_stdin():
         call.hold("log")
         words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin))
         return call.report(call.memory().log(words))
-    if holds_text_on_stdin():
-        raise UsageError("text came on stdin without --stdin", "write it with: … | tars-memory log --stdin")
     today = call.memory().today()
     if call.answered(fields(today, "date path text")):
         return 0
