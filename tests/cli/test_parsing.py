@@ -171,6 +171,25 @@ def test_a_coming_day_is_the_next_of_its_name_though_years_lack_it(tmp_path: Pat
     assert coming >= call.today()
 
 
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Monday", "2026-11-23"),
+        ("on friday", "2026-11-27"),
+        ("Montag", "2026-11-23"),
+        ("Saturday", "2026-11-21"),
+        ("last Monday", "2026-11-16"),
+        ("yesterday", "2026-11-20"),
+        ("3d", "2026-11-18"),
+        ("this month", "2026-11-01"),
+    ],
+)
+def test_a_coming_day_of_the_week_is_the_next_one(tmp_path: Path, text: str, day: str) -> None:
+    call = Call({"TARS_MEMORY_HOME": str(tmp_path), "TARS_NOW": "2026-11-21T12:00"})
+    call.begin()
+    assert str(call.day(text, "--until", coming=True)) == day
+
+
 def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> None:
     assert "did you mean search?" in tm("serch", "tea").err
     assert "did you mean search?" in tm("serach", "tea").err

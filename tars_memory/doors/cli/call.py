@@ -571,7 +571,7 @@ class Call:
             text: the day, or None: there is none.
             option: its option, for the message.
             last: return the last day of a span.
-            coming: a day without a year is the next one of its name, not the last one.
+            coming: a day without a year, or a day of the week, is the next one of its name, not the last one.
 
         Raises:
             UsageError: the text is not a day.
@@ -588,10 +588,12 @@ class Call:
         span = dates.parse_day(text, self.today())
         if span is None:
             raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
-        if coming and span.yearless and span.start < self.today():
-            years = (self.today() + timedelta(365 * more) for more in range(1, 9))  # 29 February is not in the next
-            later = (dates.parse_day(text, year) for year in years)
-            span = next((each for each in later if each and each.start > span.start), span)
+        if coming and span.start < self.today():
+            steps = range(365, 3000, 365) if span.yearless else range(1, 8)  # 29 February is not in the next year
+            named = ((day, dates.parse_day(text, day)) for day in (self.today() + timedelta(step) for step in steps))
+            later = ((day, found) for day, found in named if found and found.start > span.start)
+            # only a day of the week is called by its bare name on itself: yesterday and last Monday never are
+            span = next((found for day, found in later if span.yearless or found.start == found.end == day), span)
         if span.yearless and span.start.year != self.today().year and self.opened:
             self.workspace.notices.append(f"{text!r} is taken as {span.start}: write the year if you mean another one")
         return span.end if last else span.start
