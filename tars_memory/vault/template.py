@@ -35,6 +35,7 @@ FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-no
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t\r#]*$", re.MULTILINE)
 
 _QUESTION = "Shall today's go there, too?"
+_UNDER = "Shall log write under {}?"
 
 _DIARY = 30
 """Number of notes named by day, one in three days or more, from which on they are taken for a diary unasked."""
@@ -168,7 +169,7 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
         notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
     elif settings:
         notices.append(f"{why}; to put today's there, write {lines} under [layout] in {CONFIG}")
-    notices += _hint_about_the_log(there) if is_set or not settings else []
+    notices += _settled_log_heading(there, store, ask) if is_set or not settings else []
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
 
@@ -218,9 +219,10 @@ def _last_days(vault: Vault) -> Iterator[bytes]:
     yield from (data for _, data in vault.readable(paths))
 
 
-def _hint_about_the_log(vault: Vault) -> list[str]:
+def _settled_log_heading(vault: Vault, store: Store, ask: Callable[[str], bool] | None) -> list[str]:
     """Return a notice if the last few daily notes have headings in common, but not the one under which ``log`` writes:
-    in another language, or with another name, today's would be the first with two.
+    in another language, or with another name, today's would be the first with two. A person who is asked about the only
+    one may have it set.
     """
     wanted = vault.layout.log_heading
     titles = [_HEADING.findall(data.decode("utf-8", "replace")) for data in _last_days(vault)]
@@ -228,7 +230,13 @@ def _hint_about_the_log(vault: Vault) -> list[str]:
     if not shared or not wanted or wanted.casefold() in {title.casefold() for each in titles for title in each}:
         return []
     has = f"your daily notes have {' and '.join(shared[:3])}, but not {wanted}, under which log writes"
-    return [f"{has}: log_heading under [layout] in {CONFIG} names another heading"]
+    if len(shared) > 1 or ask is None:
+        return [f"{has}: log_heading under [layout] in {CONFIG} names another heading"]
+    if not ask(f"{has}. {_UNDER.format(shared[0])}"):
+        return []
+    with store.session("init", vault) as session:
+        session.write(CONFIG, lambda data: _config_splices(data or b"", {"log_heading": shared[0]}))
+    return [f"{CONFIG} says log_heading = {_text_literal(shared[0])}; tars-memory undo takes that back"]
 
 
 def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:

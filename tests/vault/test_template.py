@@ -228,6 +228,23 @@ def test_who_has_days_with_another_heading_learns_how_to_name_it(
     assert [each.startswith(begins) for each in notices if "log_heading" in each] == [True][: int(told)]
 
 
+@pytest.mark.parametrize("agrees", [True, False])
+def test_who_is_asked_about_the_heading_of_his_days_may_have_it_set(tmp_path: Path, agrees: bool) -> None:
+    root, asked = tmp_path / "vault", list[str]()
+    root.mkdir()
+    for day in (19, 20):
+        (root / f"2026-11-{day}.md").write_text("## Logboek\n- gewandeld\n")
+    env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
+    report = Memory.init(root, lambda text: asked.append(text) or agrees, env=env, now=NOW)  # type: ignore[func-returns-value]
+    assert [text.partition(". ")[2] for text in asked] == ["Shall log write under Logboek?"]
+    with Memory(root, env=env, now=NOW) as memory:
+        memory.log("tea")
+    assert ("## Logboek" in (root / "2026-11-21.md").read_text()) is any(
+        "undo takes" in text for text in report.notices
+    )
+    assert ("## Log\n" in (root / "2026-11-21.md").read_text()) is not agrees
+
+
 @pytest.mark.parametrize(("count", "every"), [(29, 1), (52, 7)])
 def test_a_script_takes_no_meetings_for_a_diary(tmp_path: Path, count: int, every: int) -> None:
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}

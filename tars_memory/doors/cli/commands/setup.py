@@ -58,7 +58,8 @@ def init(
     call.notices(made.notices)  # git may refuse
     report = call.memory_at(made.root).merge_by_entry(program()) if git else None
     answer = {"path": str(made.root), "created": made.created, "layout": made.layout, "daily": made.daily}
-    if call.answered({**answer, **({"git": report} if report else {})}, made.notices):
+    notices = [*made.notices, *call.dry_run_notice(writes=bool(made.created or report))]
+    if call.answered({**answer, **({"git": report} if report else {})}, notices):
         return 0
     call.out.data(shell_path(str(made.root)), of_notes=False)
     would = "would make" if call.dry_run else "made"
@@ -83,7 +84,9 @@ def _say_git(call: Call, report: "jobs.merge.GitReport") -> None:
     if report.attributes:
         lines = counted(len(report.attributes), "line")
         call.out.say(f"{'would add' if call.dry_run else 'added'} {lines} to .gitattributes: commit it")
-    if report.registered:
+    if report.registered and call.dry_run:
+        call.out.say("would tell git how to merge the notes by entry here")
+    elif report.registered:
         call.out.say("git merges the notes by entry here; in every other clone run: tars-memory init --git")
     elif not report.attributes:
         call.out.say("git merges the notes by entry here already")
