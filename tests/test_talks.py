@@ -95,6 +95,17 @@ def test_what_was_said_is_found_at_its_line_with_day_speaker_and_answer(world: W
     assert "- 2026-11-02 user said: the lease says walnut floors" in world.told("walnut floors")
 
 
+def test_a_folder_of_logs_in_the_vault_may_have_a_note_but_a_folder_of_notes_is_refused(world: World) -> None:
+    logs = world.root / "logs"
+    logs.mkdir()
+    (logs / "README.md").write_text("you: walnut in a note\n")
+    with world.memory() as memory, pytest.raises(UsageError, match="is in the vault"):
+        memory.add_source(str(logs))
+    world.write("a.jsonl", *HARBOUR).rename(logs / "a.jsonl")
+    with world.memory() as memory:
+        assert memory.add_source(str(logs))["logs"] == 1
+
+
 def test_only_the_persons_own_words_find_anything(world: World) -> None:
     world.write(
         "a.jsonl",

@@ -21,6 +21,7 @@ from tars_memory.recall.context import BEYOND_CAP
 from tars_memory.recall.packing import NO_ROOM, tokens
 from tars_memory.recall.searcher import Searcher
 from tars_memory.settings import NO_MODEL, NOTHING, Settings
+from tars_memory.sources import ENDINGS
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
@@ -370,7 +371,8 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
     inside = os.path.relpath(os.path.realpath(target), os.path.realpath(workspace.root))
     names = [target] if os.path.isfile(target) else (name for *_, names in os.walk(target) for name in names)
-    if not inside.startswith(".") and any(name.lower().endswith(".md") for name in names):
+    endings = {os.path.splitext(name.lower())[1] for name in names}
+    if not inside.startswith(".") and endings.intersection(ENDINGS) == {".md"}:  # beside logs, notes are left out
         raise UsageError(
             f"{path} is in the vault: search finds its notes by themselves", "name the folder of your logs"
         )
