@@ -590,8 +590,8 @@ class Call:
             raise UsageError(f"{option}: {text!r} {dates.refusal(text)}", f"it takes {dates.ACCEPTED}")
         if coming and span.start < self.today():
             steps = range(365, 3000, 365) if span.yearless else range(1, 8)  # 29 February is not in the next year
-            named = ((day, dates.parse_day(text, day)) for day in (self.today() + timedelta(step) for step in steps))
-            later = ((day, found) for day, found in named if found and found.start > span.start)
+            spans = ((day, dates.parse_day(text, day)) for day in (self.today() + timedelta(step) for step in steps))
+            later = ((day, found) for day, found in spans if found and found.start > span.start)
             # only a day of the week is called by its bare name on itself: yesterday and last Monday never are
             span = next((found for day, found in later if span.yearless or found.start == found.end == day), span)
         if span.yearless and span.start.year != self.today().year and self.opened:
