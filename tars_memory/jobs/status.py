@@ -371,8 +371,8 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
         raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
     inside = os.path.relpath(os.path.realpath(target), os.path.realpath(workspace.root))
     names = [target] if os.path.isfile(target) else (name for *_, names in os.walk(target) for name in names)
-    endings = {os.path.splitext(name.lower())[1] for name in names}
-    if not inside.startswith(".") and endings.intersection(ENDINGS) == {".md"}:  # beside logs, notes are left out
+    endings = (os.path.splitext(name.lower())[1] for name in names)
+    if not inside.startswith(".") and {*endings}.intersection(ENDINGS) == {".md"}:  # beside logs, notes are left out
         raise UsageError(
             f"{path} is in the vault: search finds its notes by themselves", "name the folder of your logs"
         )
