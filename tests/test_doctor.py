@@ -51,6 +51,9 @@ def root(open_memory: Callable[[], Memory]) -> Path:
         ("Tea (Anna's conflicted copy 2026-11-21).md", "Tea.md"),
         ("Tea (Conflicted copy phone 202611211430).md", "Tea.md"),
         ("Tea (conflict).md", "Tea.md"),
+        ("Tea (SFConflict anna@example.org 2026-11-21-14-30-00).md", "Tea.md"),
+        ("Tea.Conflict1.md", "Tea.md"),
+        ("Green_Tea_Anna-PC_Nov-21-1430-2026_CaseConflict_1.md", "Green_Tea.md"),
         ("Tea_conflict-20261121-143000.md", "Tea.md"),
         ("Tea (Annas in Konflikt stehende Kopie 2026-11-21).md", "Tea.md"),
         ("Tea (Copie en conflit de Anna 2026-11-21).md", "Tea.md"),
@@ -126,15 +129,16 @@ def test_a_conflict_copy_is_shown_with_what_only_it_says(open_memory: Callable[[
     assert copy.exists()
 
 
-def test_a_numbered_note_that_says_nearly_the_same_may_be_a_copy(open_memory: Callable[[], Memory]) -> None:
+@pytest.mark.parametrize("name", ["Pot 2.md", "Pot (1).md", "Pot-LAPTOP-AB12CD34.md"])
+def test_a_numbered_note_that_says_nearly_the_same_may_be_a_copy(name: str, open_memory: Callable[[], Memory]) -> None:
     folder = root(open_memory)
     text = "# Pot\n\none\ntwo\nthree\nfour\n"
     (folder / "Pot.md").write_text(text)
-    (folder / "Pot 2.md").write_text(text + "- five\n")
+    (folder / name).write_text(text + "- five\n")
     (folder / "Pot 3.md").write_text("# Pot\n\nsomething else\nand more\nof it\n")
     (folder / "Lone 2.md").write_text(text)
     (found,) = findings(open_memory, "conflict copy", fix=True)
-    assert (found["path"], found["fixed"]) == ("Pot 2.md", False)
+    assert (found["path"], found["fixed"]) == (name, False)
     assert "Pot.md" in found["message"]
 
 

@@ -419,7 +419,7 @@ def _conversion(path: str, encoding: str, others: str = "") -> str:
 
 
 def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[bytes]) -> Iterator[Diagnosis]:
-    """Report a note that is named as iCloud names conflict copies, if most of its lines are in the note without number.
+    """Report a note that is named as syncs name copies, if most of its lines are in the note without that end.
 
     If lines of its own contain its name with the number (Chapter 2, a theme called Things 3), a person gave it that
     name, for a copy has the words of its original.
@@ -442,7 +442,7 @@ def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[b
     if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
         yield Diagnosis(
             "conflict copy",
-            f"{path} says nearly the same as {original}: iCloud names copies like that. It is searched like any note",
+            f"{path} says nearly the same as {original}: syncs name copies so. It is searched like any note",
             f"copy what is true from it into {original}, then remove it; or give it a name of its own",
             path,
         )

@@ -622,7 +622,9 @@ _COPY = (
     r"(?i)[ ._-]*(?:"
     r"\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?"  # Syncthing
     r"|\([^()]*conflicted copy[^()]*\)"  # Dropbox, Nextcloud, Obsidian Sync
-    r"|\([^()]*\bconflict\b[^()]*\)"  # Google Drive, Box, Resilio
+    r"|\([^()]*conflict\b[^()]*\)"  # Google Drive, Box; Seafile: SFConflict
+    r"|(?-i:\.Conflict\d*)(?=\.md$)"  # Resilio
+    r"|_[^_]+_[a-z]{3}-\d\d-\d{4,6}-\d{4}_[a-z]*conflict(?:_\d+)?(?=\.md$)"  # Synology
     r"|_conflict-\d{8}-\d{6}"  # ownCloud
     r"|\((?=[^()]*(?:konflikt|confli[ct]|конфликт|競合|冲突|衝突|충돌))"  # Dropbox in other languages: both words
     r"(?=[^()]*(?:kop|c[oó]pi|коп|コピー|副本|複本|사본))[^()]*\)(?=\.md$)"
@@ -630,7 +632,8 @@ _COPY = (
 )
 """Pattern of conflict copies' names. It is compiled when first needed: most vaults have none, but all would pay."""
 _HINTS = ("conflict", "konflikt", "conflit", "конфликт", "競合", "冲突", "衝突", "충돌")
-_NUMBERED = r" [2-9](?=\.md$)"
+_NUMBERED = r"(?: [2-9]| ?\([1-9]\)|-(?:DESKTOP|LAPTOP)-[A-Z0-9]{7,8})(?=\.md$)"
+"""Pattern of what iCloud, Google Drive and OneDrive put behind the name of a copy."""
 
 MAX_NAME_BYTES = 200
 """Maximum bytes of a name: with ``.md`` and a number that a sync program adds, it must fit into a file system's 255."""
@@ -654,7 +657,7 @@ def is_conflict_copy(name: str) -> bool:
 
 
 def original_of_numbered(path: str) -> str | None:
-    """Return the path of the original of a numbered copy (``Tea 2.md``: iCloud, Finder); None if there is no number.
+    """Return the path of the original of a copy with such an end (``Tea 2.md``: iCloud, Finder); None if it has none.
 
     The name proves little: people number notes, too.
     """
