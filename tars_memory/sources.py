@@ -540,10 +540,10 @@ def shared_vaults(
         if empty:
             notices.append(f"the shared vault {path} is not there: not searched (unmounted?)")
             continue
-        if root == own or root in own.parents or own in root.parents:
+        if root in own.parents or own in root.parents:
             notices.append(f"{path} is not a shared vault: one of it and your own vault is inside the other")
             continue
-        if any(root == other.vault.root for other in found):  # named twice, or by a link
+        if root in (own, *(other.vault.root for other in found)):  # the person is in it, or named it twice
             continue
         vault = Vault.open(root, LayoutOptions(like=template.recognised(root)), settings.limits)
         folder = state / disk.sha256(os.fsencode(root)).hexdigest()[:16]

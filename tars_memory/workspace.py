@@ -663,9 +663,10 @@ class Workspace:
         """
         path, _, line = target.strip().rpartition(":")
         if found := self.shared_note(path if line.isdecimal() else target.strip()):
+            place = vault.suspicion.shell_word(str(found[0].vault.root))
             raise errors.UsageError(
                 f"{target} is in the shared vault {found[0].name}, which is only searched from here",
-                f"tars-memory --vault {found[0].vault.root} reaches it, if it is yours to change",
+                f"tars-memory --vault {place} reaches it, if it is yours to change",
             )
         name = target.strip().removeprefix("^").removeprefix("r-")
         is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")

@@ -197,9 +197,9 @@ def test_a_vault_that_is_away_costs_a_notice_and_nothing_else(office: Office) ->
         assert [hit.text for hit in result.hits] == ["- the harbour key of ann hangs by the door"]
         away = [notice for notice in result.notices if "is not there" in notice]
         assert len(away) == 3
-        assert sum("is inside the other" in notice for notice in result.notices) == 2
+        assert sum("is inside the other" in notice for notice in result.notices) == 1
         found = [each["message"] for each in memory.doctor()["findings"] if each["kind"] == "shared"]
-        assert len(found) == 5 and set(found) <= set(result.notices)
+        assert len(found) == 4 and set(found) <= set(result.notices)
     office.person("ann")
     with office.memory("ann") as memory:
         assert texts(memory, "office opens seven")
@@ -248,6 +248,10 @@ def test_what_would_change_a_shared_vault_says_whose_it_is(office: Office) -> No
                 with pytest.raises(UsageError, match="is in the shared vault team"):
                     act(place)
     assert office.looks() == before
+    office.person("ann", make_vault(office.base / "our team", TEAM))
+    with office.memory("ann") as mine, pytest.raises(UsageError) as caught:
+        mine.show("our team: Memory.md:2")
+    assert f"--vault '{office.base}/our team'" in caught.value.hint
 
 
 def test_what_is_always_loaded_of_a_shared_vault_is_data_after_ones_own(office: Office) -> None:
