@@ -66,10 +66,13 @@ _PLAIN = _Plain(
     | {ord(c): "ae" for c in "æÆ"}
     | {ord(c): "oe" for c in "œŒ"}
     | {ord(c): "th" for c in "þÞ"}
+    | dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), 0xFB00))
+    | {0xAD: ""}
     | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code).isalnum()}
     | {ord(c): plain for c, plain in zip("øØłŁđĐðÐħĦŧŦıёЁأإآٱىة", "oollddddhhttiееاااايه", strict=True)}
 )
-"""Letters that people replace by others if their keyboard lacks them, or in haste; full-width letters and digits."""
+"""Letters that people replace by others if their keyboard lacks them, or in haste; what a program puts in their place:
+ligatures, soft hyphens, full-width letters and digits."""
 
 
 def plainer(text: str) -> str:

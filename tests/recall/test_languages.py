@@ -14,6 +14,7 @@ pytestmark = pytest.mark.usefixtures("proved_engine")
 
 NOTES = {
     "Deutsch.md": "- Die Straße nach Düsseldorf ist gesperrt.\n- Österreichische Äpfel im Kühlschrank.\n",
+    "PDF.md": "- Die Haft\u00adpflicht\u00adversicherung zum Di\ufb03ni-Tari\ufb00.\n",
     "Français.md": "- Le garçon a oublié son œuvre à l'hôtel près de la gare.\n- Élodie préfère le thé glacé.\n",
     "Español.md": "- El pingüino del señor Muñoz cumple años en mañana.\n- La niña estudió en Cádiz.\n",
     "Polski.md": "- Zażółć gęślą jaźń w Łodzi.\n- Książka leży na półce obok świecy.\n",
@@ -49,6 +50,9 @@ def vault(tmp_path_factory):
         ("DÜSSELDORF", "Düsseldorf"),
         ("Apfel*", "Äpfel"),
         ("Österreichische Äpfel", "Äpfel"),
+        ("Haftpflichtversicherung", "Di\ufb03ni"),
+        ("haft\u00adpflicht\u00adversicherung", "Di\ufb03ni"),
+        ("diffini-tariff", "Di\ufb03ni"),
         ("garcon", "garçon"),
         ("GARÇON", "garçon"),
         ("hôtel", "l'hôtel"),
