@@ -94,6 +94,8 @@ def test_the_sources_to_remove_are_those_not_yet_named(folder: Path) -> None:
         (["search", "--mode", ""], ["hybrid", "lexical", "semantic"]),
         (["search", "--mode=l"], ["--mode=lexical"]),
         (["search", "tea", "--tier", "t"], ["talk"]),
+        (["search", "tea", "tier:t"], ["tier:talk"]),
+        (["log", "tag:ho"], []),
         (["remember", "--tier", ""], ["semantic", "procedural"]),
         (["remember", "x", "--tag", "fo"], ["food/hot"]),
         (["search", "--tag", ""], ["food/hot", "home"]),
@@ -158,6 +160,7 @@ def test_nothing_is_said_and_nothing_is_made_where_it_fails(tmp_path: Path) -> N
     [
         ("tm search --mode=l", ["lexical"]),
         ("tm search --mode l", ["lexical"]),
+        ("tm search tea tag:f", ["food/hot"]),
         ("tm open Green\\ T", ["Green Tea"]),
         ('tm open "Green T', ["Green Tea"]),
         ("tm open Green T", ["Tea"]),
@@ -182,6 +185,7 @@ TYPED = [
     ("tm extract tal", "<extract><talk.json>"),
     ("tm nonsense zzz", "<nonsense><zzz>"),
     ("tm search --mode=le", "<search><--mode=lexical>"),
+    ("tm search tag:foo", "<search><tag:food/hot>"),
 ]
 START = {
     "bash": ["--norc", "--noprofile", "-i"],

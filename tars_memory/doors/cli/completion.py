@@ -117,11 +117,11 @@ def _offered(group: Any, words: Sequence[str], call: Call) -> Iterable[Value] | 
         return []
     params: list[Any] = [*command.params, *group.params]
     given, option, literal = _split_options(command, group.params, given)
-    if not literal and typed.startswith("--") and "=" in typed:
-        option_name, _, start = typed.partition("=")
-        option = _named(params, option_name)
-        found = _values_of(option, name, given, start, call) if option is not None else []
-        return None if found is None else [(f"{option_name}={value}", meaning) for value, meaning in found]
+    field = None if literal else re.match(r"(--[\w-]+)=|([a-z]+):", typed)
+    if field and (field[1] or any(param.name == "query" for param in params)):  # in a query tag:x is --tag x
+        option = _named(params, field[1] or f"--{field[2]}")
+        found = _values_of(option, name, given, typed[field.end() :], call) if option is not None else []
+        return None if found is None else [(field[0] + value, meaning) for value, meaning in found]
     if option is not None:
         return _values_of(option, name, given, typed, call)
     if not literal and typed.startswith("-"):
