@@ -16,6 +16,7 @@ from fake_memory import DEFAULTS, hit, receipt, result
 
 from tars_memory import errors
 from tars_memory.doors.cli.commands import health
+from tars_memory.doors.cli.output import Output
 from tars_memory.index import detached
 from tars_memory.recall.names import NamedPlace
 from tars_memory.recall.query import SearchRequest, parse
@@ -579,3 +580,19 @@ def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: A
     assert "tars-memory: and 30 more lines of Memory.md" in tm("forget", "digits").err.splitlines()
     memory.answers["undo"] = [written("a.md", 1, many, b"")]
     assert tm("undo").err.splitlines()[-1] == "tars-memory: taken out: a.md, all of its 50 lines"
+
+
+@pytest.mark.parametrize("screen", [True, False])
+def test_an_undo_of_many_files_tells_of_a_screenful(
+    tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch, screen: bool
+) -> None:
+    monkeypatch.setattr(Output, "screen", screen)
+    sides = [SimpleNamespace(txn="t2", path="", line=1, before=b"", after=b"x", text=b"x", created=True)]
+    sides += [SimpleNamespace(txn="t2", path="archive/", line=1, before=b"x", after=b"", text=b"", created=False)]
+    memory.answers["undo"] = [
+        SimpleNamespace(**{**vars(side), "path": f"{side.path}{n}.md"}) for n in range(50) for side in sides
+    ]
+    answer = tm("undo", "--yes")
+    told = [f"tars-memory: moved back: archive/{n}.md → {n}.md" for n in range(6)]
+    assert answer.err.splitlines() == [*told, "tars-memory: and 88 more files: --json lists them"]
+    assert len(answer.out.splitlines()) == (12 if screen else 100)

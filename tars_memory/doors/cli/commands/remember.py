@@ -4,7 +4,7 @@
 
 import re
 from difflib import unified_diff
-from itertools import groupby, islice, zip_longest
+from itertools import groupby, islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tars_memory.jobs.forgetting import Copy, TalkLine
     from tars_memory.memory import Memory
     from tars_memory.vault.writing.history import JournalEntry
+    from tars_memory.vault.writing.store import Written
 
 
 TIERS = ("semantic", "procedural")
@@ -300,6 +301,8 @@ SHOWN = 200
 """Maximum length of a change in the listing, in characters."""
 SHOWN_NOTES = 8
 """Maximum number of notes to show the difference of before an undo."""
+SHOWN_WRITES = 12
+"""Maximum number of files that an undo names: with a sentence for each they fit on a screen."""
 
 
 @command(
@@ -420,22 +423,32 @@ def undo(
     written = call.memory().undo(named, last=last or 1)
     if call.answered({"undone": [fields(write, "txn path line") for write in written]}, call.dry_run_notice()):
         return 0
-    moved = False
-    for write, after in zip_longest(written, written[1:]):
-        call.out.data(_place(call.out, write.path, write.line))
-        was_moved, moved = moved, bool(write.created and after and not after.text and after.before == write.text)
-        if asks or write.path.startswith(".tars/") or was_moved:
+    moved = _moved(written)
+    for number, write in enumerate(written):
+        if number < SHOWN_WRITES or not call.out.screen:
+            call.out.data(_place(call.out, write.path, write.line))
+        if number >= SHOWN_WRITES:
+            continue
+        if asks or write.path.startswith(".tars/") or write.path in moved.values():
             continue  # it was shown before, with the question; or it is a file of ours, of no interest to a person
-        if moved:  # these are the two writes of a move
+        if write.path in moved:
             would = "would be " if call.dry_run else ""
-            call.out.say(f"{would}moved back: {call.out.path(after.path)} → {call.out.path(write.path)}")
+            call.out.say(f"{would}moved back: {call.out.path(moved[write.path])} → {call.out.path(write.path)}")
         elif write.created:
             call.say_note("put back", write.path, write.text)
         else:
             call.say_change(write.path, write.line, write.before, write.after, write.text)
+    if len(written) > SHOWN_WRITES:
+        call.out.say(f"and {counted(len(written) - SHOWN_WRITES, 'more file')}: --json lists them")
     if not written:
         call.out.say("there is nothing to undo")
     return 0
+
+
+def _moved(written: "list[Written]") -> dict[str, str]:
+    """Return the path that a note has lost, by the one that it has again, for each two writes that take a move back."""
+    pairs = pairwise(written)
+    return {to.path: at.path for to, at in pairs if to.created and not at.text and at.before == to.text}
 
 
 def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
@@ -446,13 +459,18 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
         time = str(entry.time)[:16].replace("T", " ")
         call.out.say_always(line(f"{entry.txn}  {time}  {entry.command} by {entry.actor}"))
     vault_now = call.workspace.vault
-    notes = {write.path: write.text for write in written if not write.path.startswith(".tars/")}
+    moved = _moved(written)
+    hidden = {write.path for write in written if write.path.startswith(".tars/")}.union(moved.values())
+    notes = {write.path: write.text for write in written if write.path not in hidden}
     for path in [*notes][:SHOWN_NOTES]:
+        if path in moved:
+            call.out.say_always(f"{call.out.path(moved[path])} → {call.out.path(path)}")
+            continue
         now = vault_now.read(path) if vault_now.look(path) is not None else None
         call.out.say_always("\n".join(_difference(call.out.path(path), now, notes[path])))
     if len(notes) > SHOWN_NOTES:
         call.out.say_always(
-            f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run lists them"
+            f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run --json lists them"
         )
     return [*writes] if call.confirmed("take it back?" if len(writes) == 1 else "take them back?") else []
 
