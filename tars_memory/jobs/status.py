@@ -302,11 +302,16 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     with _latest(workspace, "embedding") as settings:
         settings.write("embedding", "model", used.name)
     indexed = workspace.ask_without_refresh(lambda reader: reader.fingerprint)
-    notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
-    if indexed is None:
-        notices = ["its vectors are made as you search; tars-memory reindex makes them at once"]
-    elif indexed == used.fingerprint:
+    if indexed == used.fingerprint:
         notices = []
+    elif workspace.finish_in_background():
+        notices = [
+            "its vectors are being made in the background" + ("; until then the old model answers" if indexed else "")
+        ]
+    elif indexed is None:
+        notices = ["its vectors are made as you search; tars-memory reindex makes them at once"]
+    else:
+        notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
     return {"model": used.name, "config": str(path), "notices": notices}
 
 

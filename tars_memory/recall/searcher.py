@@ -662,9 +662,9 @@ class Search:
         if self.workspace.embedder is None:
             former = index.models.made_by(held, self.workspace.settings.places.cache)
             if former is not None:
-                self.notices.append(
-                    f"until all vectors are made with {name}, {former.name} answers: tars-memory reindex makes them"
-                )
+                goes_on = self.workspace.finish_in_background()
+                how = "; they are being made in the background" if goes_on else ": tars-memory reindex makes them"
+                self.notices.append(f"until all vectors are made with {name}, {former.name} answers{how}")
                 return former.name
         raise errors.ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tars_memory.errors import ModelUnavailableError
-from tars_memory.index import models, passages, prepare, vectors
+from tars_memory.index import detached, models, passages, prepare, vectors
 from tars_memory.index.passages import Session
 from tars_memory.index.vectors import QueryVectors
 from tars_memory.memory import Memory
@@ -265,7 +265,9 @@ def test_a_question_finds_its_answer_in_any_language_and_nonsense_finds_nothing(
 
 
 @wanted
-def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: Path) -> None:
+def test_the_old_vectors_answer_until_those_of_another_model_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_vault(tmp_path / "vault", {**NOTES, ".obsidian/app.json": "{}"})
     home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     with Memory(tmp_path / "vault", env=home) as memory:
@@ -279,6 +281,11 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(tmp_path: 
         found = memory.search("key of the shed", mode="semantic")
         assert found.hits[0].path == "Key.md"
         assert found.notices[0].endswith("tars-memory reindex makes them")
+        monkeypatch.setattr(detached, "start", lambda *_: True)
+        memory.workspace.may_finish_in_background = True
+        assert "are being made in the background" in memory.use_model("multilingual")["notices"][0]
+        found = memory.search("key of the shed", mode="semantic")
+        assert found.notices[0].endswith("embedded answers; they are being made in the background")
         memory.reindex()
         assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []
 

@@ -178,7 +178,8 @@ class _Finishing:
         """Make the vectors, portion by portion; return why it stopped early, or an empty text."""
         index = self.memory.workspace.index()
         pending = total = index.pending()
-        if pending and not detached.on_battery():
+        former = self.memory.workspace.makes_vectors and index.reader().fingerprint  # may be another model's
+        if (pending or former) and not detached.on_battery():
             self.memory.workspace.embedder = self.memory.workspace.open_embedder()  # once for all portions
             pending = total = index.embed_pending(0)  # after a change of the model: those of all texts
         while pending:
