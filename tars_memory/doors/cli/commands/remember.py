@@ -429,7 +429,7 @@ def undo(
             call.out.data(_place(call.out, write.path, write.line))
         if number >= SHOWN_WRITES:
             continue
-        if asks or write.path.startswith(".tars/") or write.path in moved.values():
+        if asks or write.path.startswith(".tars/") or (not write.text and write.path in moved.values()):
             continue  # it was shown before, with the question; or it is a file of ours, of no interest to a person
         if write.path in moved:
             would = "would be " if call.dry_run else ""
@@ -459,15 +459,15 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
         time = str(entry.time)[:16].replace("T", " ")
         call.out.say_always(line(f"{entry.txn}  {time}  {entry.command} by {entry.actor}"))
     vault_now = call.workspace.vault
-    moved = _moved(written)
-    hidden = {write.path for write in written if write.path.startswith(".tars/")}.union(moved.values())
-    notes = {write.path: write.text for write in written if write.path not in hidden}
+    notes = {write.path: write.text for write in written if not write.path.startswith(".tars/")}
+    now = {path: vault_now.read(path) if vault_now.look(path) is not None else None for path in notes}
+    moved = {to: at for to, at in _moved(written).items() if to in now and now.get(at) == notes[to]}
+    notes = {path: text for path, text in notes.items() if path not in moved.values()}
     for path in [*notes][:SHOWN_NOTES]:
         if path in moved:
             call.out.say_always(f"{call.out.path(moved[path])} → {call.out.path(path)}")
-            continue
-        now = vault_now.read(path) if vault_now.look(path) is not None else None
-        call.out.say_always("\n".join(_difference(call.out.path(path), now, notes[path])))
+        else:
+            call.out.say_always("\n".join(_difference(call.out.path(path), now[path], notes[path])))
     if len(notes) > SHOWN_NOTES:
         call.out.say_always(
             f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run --json lists them"
