@@ -11,17 +11,16 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time
-from itertools import takewhile
 from typing import Any, BinaryIO, NamedTuple
 
 from tars_memory.capture.text_logs import local
 from tars_memory.capture.turns import MAX_NAME, Transcript, Turn, Unknown, clean, first, instant, name
 from tars_memory.disk import sha256
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.document import Block, Document, front_day, wiki_words
-from tars_memory.vault.markdown.lines import FENCE, unmarked
+from tars_memory.vault.markdown.document import Block, Bullet, Document, front_day, wiki_words
 
 INSTRUCTIONS, CLAUDE, BASIC, MEM0 = "instructions", "claude-memory", "basic-memory", "mem0"
 FORMATS = (INSTRUCTIONS, CLAUDE, BASIC, MEM0)
@@ -376,14 +375,14 @@ def _passages(note: Document) -> Iterator[_Passage]:
     Without such an introduction, the context is the heading, except for a note's only title, which fits all of it.
     """
     titles = sum(section.level == 1 for section in note.sections)
-    lead, section = "", None
+    lead, section, items = "", None, note.items
     for block in note.blocks:
         own_section = note.section_at(block.start_line)
         if block.kind not in ("item", "paragraph") or own_section is not section:
             lead, section = "", own_section
         heading = own_section.title if own_section.level > 1 or titles > 1 else ""
         if block.kind == "item":
-            yield from _items(note, block, lead or heading)
+            yield from _items(note, block, items, lead or heading)
         elif block.kind == "paragraph":
             words = _folded(note.text(block.start_line, block.end_line))
             lead = words if _leads(words) else ""
@@ -391,29 +390,21 @@ def _passages(note: Document) -> Iterator[_Passage]:
                 yield _Passage(block.start_line, words, heading)
 
 
-def _items(note: Document, block: Block, context: str) -> Iterator[_Passage]:
-    """Yield a list item that is numbered, and the bullets of a list item.
+def _items(note: Document, block: Block, items: Sequence[Bullet], context: str) -> Iterator[_Passage]:
+    """Yield a list item and those nested in it.
 
     Args:
         note: the note.
         block: the item.
+        items: all items of the note.
         context: of the item.
     """
-    bullets = [bullet for bullet in note.bullets if block.start_line <= bullet.line <= block.end_line]
     contexts = {0: context}
-    if not bullets or bullets[0].line != block.start_line:
-        end = bullets[0].line - 1 if bullets else block.end_line
-        lines = (note.text(number) for number in range(block.start_line, end + 1))
-        own = takewhile(lambda line: line.strip() and not FENCE.match(line.lstrip()), lines)
-        words = _folded(unmarked("\n".join(own).lstrip()))
-        contexts[1] = words
-        if words and not (bullets and _leads(words)):
-            yield _Passage(block.start_line, words, context)
-    for bullet in bullets:
-        words = _folded(note.data[bullet.start : bullet.end].decode("utf-8", "replace")) if bullet.worded else ""
-        contexts[bullet.depth + 1] = words
-        if words and not (bullet.end_line > bullet.own_end_line and _leads(words)):
-            yield _Passage(bullet.line, words, contexts.get(bullet.depth, context))
+    for item in items[bisect_left(items, (block.start_line,)) : bisect_left(items, (block.end_line + 1,))]:
+        words = _folded(note.data[item.start : item.end].decode("utf-8", "replace")) if item.worded else ""
+        contexts[item.depth + 1] = words
+        if words and not (item.end_line > item.own_end_line and _leads(words)):
+            yield _Passage(item.line, words, contexts.get(item.depth, context))
 
 
 def _leads(words: str) -> bool:

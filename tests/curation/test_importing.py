@@ -52,6 +52,7 @@ For tests:
    ```
    - without warnings
 - [ ] tag it
+  1. sign the tag
 
 > quoted
 
@@ -69,6 +70,7 @@ RULES = [
     ("Build [Before a release]", "CLAUDE.md:29"),
     ("without warnings [Build]", "CLAUDE.md:33"),
     ("tag it [Before a release]", "CLAUDE.md:34"),
+    ("sign the tag [tag it]", "CLAUDE.md:35"),
 ]
 FEEDBACK = """\
 ---
