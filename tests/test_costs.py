@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any
@@ -25,7 +26,7 @@ from tars_memory.language import statements
 from tars_memory.memory import Memory
 from tars_memory.recall.loaded import Loaded
 from tars_memory.testing import make_vault
-from tars_memory.vault import secrets
+from tars_memory.vault import labelled, secrets
 from tars_memory.vault.markdown import document, edits, entries
 from tars_memory.vault.markdown.document import Document, _cached_shape, apply, plain_heading
 from tars_memory.vault.vault import has_markers
@@ -266,6 +267,33 @@ def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(looked) == 2, "once, and once more what is left of it"
     free = b"- tea\n"
     assert secrets.veiled(free) is free
+
+
+def test_undo_masks_each_state_of_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(memory.workspace.vault.root, "Memory.md").write_text("## Notes\n\n- password: Tr0ub4dor3x9\n")
+    memory.remember("tea")
+    veiled: list[str] = []
+    plain = secrets.veil
+    monkeypatch.setattr(secrets, "veil", lambda text: veiled.append(text) or plain(text))
+    memory.undo()
+    assert len(veiled) == len(set(veiled)) == 2
+
+
+def test_a_long_note_is_parsed_once_for_an_edit(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "MAX_CACHED_BYTES", 500)
+    Path(memory.workspace.vault.root, "Memory.md").write_bytes(bullets(40))
+    read: list[int] = []
+    parsed = Document._parse
+    count = lambda found: read.append(len(found.data)) or parsed(found)  # noqa: E731
+    monkeypatch.setattr(document, "_large_shape", lru_cache(maxsize=1)(count))
+    memory.edit("bullet 7 of many", "bullet seven")
+    assert len([size for size in read if size > 500]) == 1
+
+
+def test_a_cell_that_names_nothing_secret_is_not_compared_with_each_label() -> None:
+    work = lambda: labelled._kind_of_name("the colour of the fence")  # noqa: E731
+    assert work() == ""
+    assert steps(work) < 50
 
 
 def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ so that the time is linear in the length of the text.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from unicodedata import combining
@@ -120,38 +120,39 @@ def values(text: str, low: str) -> Iterator[Found]:
         low: the text in lower case, as long as it.
     """
     yield from _recovery_codes(text, low)
-    strong = tuple(filter(low.__contains__, _STRONG_WORDS))
-    labelled = list(_after_words(text, low, strong))
+    labels = {rank: tuple(filter(low.__contains__, words)) for rank, words in _WORDS}
+    labelled = list(_after_words(text, low, labels))
     yield from labelled
-    yield from _before_words(text, low, strong)
+    yield from _before_words(text, low, labels["strong"])
     yield from _announced(text, low)
     yield from _more_in_line(text, [found for found in labelled if found[2] == "password"])
     yield from _list_items(text, labelled)
     if "/ " in text:
         yield from _pairs(text, low)
-    yield from _below_labels(text, low, strong)
-    if "\n" in text and ("/ " in text or any(map(low.__contains__, _COLUMN_STEMS))):
+    yield from _below_labels(text, low, labels)
+    named = labels["strong"] or labels["medium"] or any(map(low.__contains__, (*_CODE_STEMS, *_PINS)))
+    if "\n" in text and ("/ " in text or named):
         yield from _table_columns(text)
     yield from _numbers(text, low)
     if len(text) >= 24:
         yield from _provider_keys(text, low)
 
 
-def _after_words(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
+def _after_words(text: str, low: str, labels: Mapping[str, Sequence[str]]) -> Iterator[Found]:
     """Yield the values after labels.
 
     Args:
         text: the text.
         low: the text in lower case.
-        strong: those of the words for a password that the text has.
+        labels: those of the labels that the text has, by rank.
     """
     wireless = any(map(low.__contains__, _NETWORKS))
     for network in compiled(_NETWORK).finditer(low) if wireless else ():
         found = _mixed_nearby(text, network.end(), "password")
         if found and not text[network.end() : found[0]].strip():
             yield found
-    for rank, words in _WORDS:
-        for word in strong if rank == "strong" else (*words, *_NETWORK_CODES) if rank == "weak" and wireless else words:
+    for rank, words in labels.items():
+        for word in (*words, *_NETWORK_CODES) if rank == "weak" and wireless else words:
             at = low.find(word)
             value = -1
             while at >= 0:
@@ -581,13 +582,14 @@ _LIST_REACH = 40
 """Number of characters before the first value that are searched for the beginning of a list."""
 
 
-def _below_labels(text: str, low: str, strong: Sequence[str]) -> Iterator[Found]:
+def _below_labels(text: str, low: str, labels: Mapping[str, Sequence[str]]) -> Iterator[Found]:
     """Yield the values that are alone in a line below one that ends with their label: a line, an item, a heading, a
     key of YAML or a term; the lines below it are a fence, or deeper, or directly follow. The members in braces behind a
     label are as well below it.
     """
     several = tuple(filter(low.__contains__, table.PASSWORDS.split("|")))
-    for rank, words in ("strong", (*strong, *several)), *_WORDS[1:2], ("pin", _NUMBER_WORDS):
+    ranks = ("strong", (*labels["strong"], *several)), ("medium", labels["medium"]), ("pin", _NUMBER_WORDS)
+    for rank, words in ranks:
         for word in words:
             at = low.find(word)
             while at >= 0:
@@ -817,6 +819,8 @@ def _named_columns(row: str) -> tuple[dict[int, tuple[str, int]], int, str]:
 
 def _kind_of_name(name: str) -> str:
     """Return the kind of credential that a column or a key has by its name, in lower case; empty for none."""
+    if not any(map(name.__contains__, _NAME_STEMS)):
+        return ""
     name = name.strip(" \t\"'`*_:：=→–")
     if name.removesuffix("s") in _PINS:
         return "pin"
@@ -843,7 +847,6 @@ _CELLS = {
 _PINS = ("pin", "cvv", "cvv2", "cvc", "cvc2")
 _CODE_STEMS = ("cod", "cód", "kod", "kód", "код", "码", "碼", "コード", "코드", "](")
 """Every word for recovery codes has one of these."""
-_COLUMN_STEMS = (*(word for _, words in _WORDS[:2] for word in words), *_CODE_STEMS, *_PINS)
 
 
 _LINE_REACH = 300
@@ -1243,6 +1246,8 @@ _CODES = rf"{_CODE_WORD}[^\W\d_]{{0,2}}(?![^\W\d_])"
 """The same, or several such words, and not the beginning of another one."""
 _LOCK_STEMS = ("cod", "cód", "kod", "код", "コード", "码", "碼", "ombina", "geheimz", "pin", "clave", "senha")
 """Every such word has one of these."""
+_NAME_STEMS = (*_STRONG_WORDS, *_WORDS[1][1], *_CODE_STEMS, *_PINS, *_LOCK_STEMS)
+"""Every name of what is secret has one of these; the other names are nearly all."""
 _LOCK = rf"(?<![^\W\d_])(?:(?P<only>{table.LOCKS})|{table.THINGS}|(?P<way>{table.WAYS}|{table.CARDS}))"
 _AFTER_LOCK = rf"{_LOCK}[^\W\d_]{{0,2}}(?:[ \t-]{{0,2}}|:[ \t])(?:key[ -]?pad[ ])?{_CODE_WORD}\Z|digicode\Z"
 _CODE_OF_LOCK = rf"(?<![^\W\d_]){_CODE_WORD}(?:[ \t]+[^\W\d_]{{1,5}}){{0,3}}[ \t]+(?:[dl]['’])?{_LOCK}[^\W\d_]{{0,4}}"

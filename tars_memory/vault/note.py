@@ -6,7 +6,7 @@ Pure. A note never changes: another text is another note. It is parsed once, whe
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.vault import markdown
@@ -70,7 +70,8 @@ class Note:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Its bullets with words, nested ones included, in the order of lines; in a playbook its steps too."""
-        return tuple(entries.read(self.path, self.document, timed=self.timed, numbered=self.numbered))
+        read = _long_note if len(self.data) > markdown.document.MAX_CACHED_BYTES else entries.read
+        return tuple(read(self.path, self.document, timed=self.timed, numbered=self.numbered))
 
     @cached_property
     def facts(self) -> tuple[tuple[Entry, markdown.facts.Fact], ...]:
@@ -121,6 +122,10 @@ class Note:
     def properties(self) -> dict[str, Any]:
         """Its front matter, with scalars as text; empty if there is none or it can't be read."""
         return self.document.front_matter
+
+
+_long_note = lru_cache(maxsize=1)(entries.read)
+"""The entries of the last long note: a command reads each state of it several times, in several rooms."""
 
 
 def _grouped(pairs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:

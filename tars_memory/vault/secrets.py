@@ -204,6 +204,7 @@ _HEAD = 5
 """Number of first characters by which words are looked for; few words of a list of codes share them."""
 
 
+@lru_cache(maxsize=1)
 def taken(text: str) -> dict[str, str]:
     """Return the words that :func:`veil` takes out of lines of a text which alone would keep them, each with what
     stands for it; with those, every line that holds one of them, with the line as it is masked.
@@ -958,7 +959,7 @@ _PHRASE_WORD = r"(?:[^\W\d_]{3,12}|[^\W\d_\x00-\u024f]{1,2})"
 """A word of a wallet's list: those of the lists in Latin letters have three letters and more."""
 _WORD_GAP = r"(?>(?:[\s|>*_`,;()\[\]-]|(?<!\d)\d{1,2}(?:[.):]|(?!\w))){1,64})"
 """Text between two words of a phrase: blanks, line breaks, bullets, cell borders, numbers."""
-_NO_WORD = r"(?<=[ \t])[#^][\w/-]{1,32}(?=[ \t]*(?:[\r\n]|\Z))|(?<=[-*+\d][ \t])\[\w{1,12}\](?=[ \t])"
+_NO_WORD = r"[#^[](?:(?<=[ \t][#^])[\w/-]{1,32}(?=[ \t]*(?:[\r\n]|\Z))|(?<=[-*+\d][ \t]\[)\w{1,12}\](?=[ \t]))"
 """A tag or a block id at the end of a line, or a state or a box, such as every word of a phrase may have."""
 _LIST_MARKS = rf"(?>\s*{MARKS}[>*_`+-]*[ \t]*(?:\d{{1,2}}[.):]?[ \t]+)?)"
 _WORDS_IN_ROW = rf"(?:{_WORD_GAP})?({_PHRASE_WORD}(?:{_WORD_GAP}{_PHRASE_WORD}){{11,24}})(?!\w)"

@@ -242,12 +242,14 @@ def test_hostile_notes_are_parsed(data: bytes) -> None:
     assert len(Document(data * 3).lines) >= 1
 
 
-def test_a_text_looked_at_again_is_not_parsed_again_unless_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_looked_at_again_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "MAX_CACHED_BYTES", 1_000)
 
     assert Document(b"- one\n- two\n").bullets is Document(b"- one\n- two\n").bullets
-    long = b"- x\n" * 1_000
-    assert Document(long).bullets is not Document(long).bullets
+    long, other = (mark + b" x\n" * 1_000 for mark in (b"-", b"*"))
+    assert (first := Document(long).bullets) is Document(long).bullets
+    assert Document(other).bullets is Document(other).bullets  # of long ones, only the last is kept
+    assert Document(long).bullets is not first
 
 
 def test_the_front_matter_is_read_without_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,8 +135,10 @@ class Document:
 
     @cached_property
     def _shape(self) -> _Shape:
-        """The parsed structure, from the cache unless the note is large."""
-        return self._parse() if self._line_by_line or len(self.data) > MAX_CACHED_BYTES else _cached_shape(self)
+        """The parsed structure, from a cache."""
+        if self._line_by_line:
+            return self._parse()
+        return _large_shape(self) if len(self.data) > MAX_CACHED_BYTES else _cached_shape(self)
 
     @property
     def blocks(self) -> tuple[Block, ...]:  # noqa: D102 - see the class
@@ -466,9 +468,11 @@ _HTML_CLOSERS = (
 
 
 MAX_CACHED_BYTES = 200_000
-"""Maximum size in bytes of a note whose structure is cached; the structure takes about ten times as much memory."""
+"""Maximum size in bytes of a note whose structure is one of two dozen in the cache; of larger ones, the last one is:
+the structure takes about ten times as much memory."""
 
 _cached_shape = lru_cache(maxsize=24)(Document._parse)
+_large_shape = lru_cache(maxsize=1)(Document._parse)
 """The structure of a document, by its bytes. A command reads each state of a note several times, in several rooms."""
 
 _BARE = re.compile(r"(?:#{1,6} [^\r\n\0]*\n|<!--(?!-?>)(?:[^\r\0-]|-(?!->))*-->[ \t]*\n|\n)*")
