@@ -30,7 +30,10 @@ _TAIL = r"(?P<tail>[A-Za-z0-9_-]{0,30}+)(?>(?:(?!'s\b)[\\\"'`*_\])]){0,3})(?:（
 """The rest of the word that a label begins, and the marks that close it."""
 _BLANK = r"(?:[ \t]{1,3}|[ \t]{0,3}\r?\n[ \t>]{0,8})"
 """What is between two words of a sentence, which may be wrapped."""
-_OF = r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del(?:la)?|de|du|di|da|do|per|pour|para|van)[ \t])"
+_OF = (
+    r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del(?:la)?|de|du|di|da|do|per|pour|para|van|"
+    r"k|till?|от|для|до|за|του|της)[ \t])"
+)
 """What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
 _BETWEEN = r"(?:[ \t](?:[^\r\n:=.!?;,|]|\.(?=\w)){0,40}?)?"
 """Further words of a label, names of hosts among them."""

@@ -535,7 +535,7 @@ _SHORT_PREFIXES = "fc-|m0-|e2b_|dtn_|crsr_|llx-|rpa_|flp_|nbp_|mzp_|xau_|phx_|QN
 _LONG_PREFIXES = (
     "apify_api_|bb_live_|ctx7sk-|esecret_|sk_car_|hcaik_|hcamk_|xaat-|xapt-|pylf_v1_|mlsn.|sktsec_|pdl_live_|pdl_sdbx_|"
     "polar_oat_|sk-helicone-|dbtu_|dbtc_|AVNS_|mdb_sa_sk_|CCDB1_|signkey-|os_v2_app_|tr_prod_|tr_dev_|tr_pat_|sgamp_user_|"
-    "cal_live_|n8n_api_|snyk_uat.|snyk_sat."
+    "cal_live_|n8n_api_|snyk_uat.|snyk_sat.|dnsimple_a_|nyk_v0_|secret-live-|secret-test-"
 )
 
 PREFIXED: tuple[tuple[str, str, str], ...] = (
@@ -668,6 +668,10 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("dropbox token", "sl.", r"(?<![A-Za-z0-9])sl\.(?:u\.)?[A-Za-z0-9_-]{100,}"),
     ("postman key", "PMAK-", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
     ("hubspot token", "pat-", _B + r"pat-(?:na|eu|ap)\d-" + _ID),
+    ("launchdarkly key", "sdk-|api-", _B + r"(?:sdk|api)-" + _ID),
+    ("deepl key", "*:fx", _B + _ID + r":fx\b"),
+    ("clickup token", "pk_", _B + r"pk_\d{6,9}_[A-Z0-9]{32}(?![A-Za-z0-9])"),
+    ("mollie key", "live_|test_", _B + r"(?:live|test)_(?=[A-Za-z]*\d)[A-Za-z0-9]{30}(?![A-Za-z0-9])"),
     ("new relic key", "NR", r"(?<![A-Za-z0-9])NR(?:AK|II|IQ|RA|AA|JS|SP)-[A-Za-z0-9_-]{19,}"),
     ("sentry token", "sntry", r"sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
     ("grafana token", "glsa_|glc_", _B + r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_[A-Za-z0-9+/]{32,}={0,3})"),

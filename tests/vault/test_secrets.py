@@ -275,6 +275,10 @@ def test_keys_that_are_known_by_their_beginning_are_masked_without_a_word_for_a_
         "https://calendar.google.com/calendar/ical/a%40b.de/private-{}/basic.ics": f"{dice.getrandbits(128):032x}",
         "otpauth-migration://offline?data={}": "".join(dice.choices(ALNUM, k=60)),
         "nsec1{}": "".join(dice.choices("qpzry9x8gf2tvdw0s3jn54khce6mua7l", k=58)),
+        "cff00479-795d-de85-4594-{}": "6d0197fe5d5e:fx",
+        "sdk-cff00479-795d-de85-4594-{}": "6d0197fe5d5e",
+        "pk_34111919_{}": "".join(dice.choices("AB0123456789", k=32)),
+        "live_{}": "".join(dice.choices(ALNUM, k=29)) + "7",
         "syt_{}": "YW5uYQ_" + "".join(dice.choices(string.ascii_letters, k=20)) + "_0aB1cD",
         "https://prod-1.example/invoke?sv=1.0&sig={}": "Ab3-_" + "".join(dice.choices(ALNUM, k=38)),
     }
@@ -917,6 +921,10 @@ NAMED_FIRST = (
         "mdp Spotify {}",
         "Anna's laptop password {}",
         "Palavra-passe {}",
+        "пароль от роутера {}",
+        "heslo k wifi {}",
+        "lösenord till routern {}",
+        "κωδικός του ρούτερ {}",
     ),
     *("[password {}](https://x.example/login)", "- [mot de passe {}](https://x.example) of the NAS"),
 )
