@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,14 @@ def test_a_bad_call_is_a_sentence_and_exit_2(tm: Callable[..., Any], memory: Any
     assert memory.asked == []
 
 
+@pytest.mark.parametrize("text", ["{} 8:05", "yesterday 08:05", "gestern um 8:05", "8:05"])
+def test_an_instant_is_a_day_in_any_words_and_a_time(text: str) -> None:
+    today = datetime.now().astimezone().date()
+    day = today if text == "8:05" else today - timedelta(1)
+    when = instant(text.format(day), "--now")
+    assert (when.date(), when.time()) == (day, time(8, 5))
+
+
 def test_a_coming_day_is_the_next_of_its_name_though_years_lack_it(tmp_path: Path) -> None:
     call = Call({"TARS_MEMORY_HOME": str(tmp_path)})
     coming = call.day("29 February", "--until", coming=True)
@@ -195,7 +203,9 @@ def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> No
     assert "did you mean search?" in tm("serach", "tea").err
     assert "did you mean --until?" in tm("search", "tea", "--untill", "2w").err
     assert "did you mean" not in tm("search", "tea", "--sort", "day").err, "all begin with two dashes"
-    assert "--help lists them" in tm("delete", "Memory.md").err, "not 'related': it is no misspelling"
+    assert "--help lists them" in tm("paste", "Memory.md").err
+    assert "did you mean forget?" in tm("delete", "Memory.md").err, "as other programs call it"
+    assert "did you mean --version?" in tm("version").err
 
 
 def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], memory: Any) -> None:

@@ -96,6 +96,14 @@ EVERY_DAY = {
 """The commands that the help begins with, each with an example from its own help."""
 
 HIDDEN = {"timeline", "verify", "merge"}
+ELSEWHERE = {
+    "search": "find grep ask query",
+    "remember": "add note save",
+    "forget": "delete remove rm del",
+    "log or daily": "today journal",
+    "--version": "version",
+}
+"""Commands by the names that other programs give them, to be suggested."""
 """Commands that help doesn't list: old names of ``facts --timeline`` and ``doctor --index``, which still work, and the
 command that git calls."""
 
@@ -157,7 +165,8 @@ class Group(TyperGroup):
             name, rest = rest[0], [HELP[0]]
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
-            similar = get_close_matches(name, self.list_commands(ctx), n=2, cutoff=0.65)
+            meant = next((command for command, names in ELSEWHERE.items() if name in names.split()), "")
+            similar = [meant] if meant else get_close_matches(name, self.list_commands(ctx), n=2, cutoff=0.65)
             hint = f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
             raise errors.UsageError(f"there is no command {name!r}", hint)
         return name, found, rest

@@ -639,7 +639,8 @@ YEARS = range(1970, 3000)
 
 
 def instant(text: str, origin: str) -> datetime:
-    """Parse an instant in ISO form, or a day in words; without a zone it is local time.
+    """Parse an instant in ISO form, or a day in words and a time, either of which may be missing: then it is today, or
+    midnight. Without a zone it is local time.
 
     Args:
         text: the instant.
@@ -651,10 +652,13 @@ def instant(text: str, origin: str) -> datetime:
     try:
         when = datetime.fromisoformat(text.strip())
     except ValueError:
-        span = language.dates.parse_day(text, datetime.now().astimezone().date())
+        clock = re.search(r"(?<!\S)(?:[01]?\d|2[0-3]):[0-5]\d$", text.strip())
+        day = text.strip()[: clock.start()] or "today" if clock else text
+        span = language.dates.parse_day(day, datetime.now().astimezone().date())
         if span is not None and span.start == span.end:
-            return datetime.combine(span.start, time()).astimezone()
-        hint = "write it like 2026-11-21T14:30, 2026-11-21 or yesterday"
+            at = time.fromisoformat(f"{clock[0]:0>5}") if clock else time()
+            return datetime.combine(span.start, at).astimezone()
+        hint = "write it like 2026-11-21T14:30, 2026-11-21, 14:30, yesterday or 'yesterday 14:30'"
         raise UsageError(f"{origin}: {text!r} is not a date or time", hint) from None
     if when.year not in YEARS:
         raise UsageError(f"{origin}: the year {when.year} is out of range", f"give one from {YEARS[0]} to {YEARS[-1]}")

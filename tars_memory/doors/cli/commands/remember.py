@@ -329,7 +329,10 @@ def history(
     written.
     """
     most = None if call.out.screen else limit  # a terminal shows of each write a part, which is not known before
-    entries = call.memory().history(limit=most, path=path and call.note(path), masked=not call.out.screen)
+    memory, note, masked = call.memory(), path and call.note(path), not call.out.screen
+    entries = memory.history(limit=most, path=note, masked=masked)
+    if note and not entries and not note.lower().endswith(".md"):  # named as a link names it
+        entries = memory.history(limit=most, path=f"{note}.md", masked=masked)
     if call.answered({"entries": [fields(entry, ENTRY) for entry in entries]}):
         return 0 if entries else 1
     if not entries:
