@@ -450,10 +450,14 @@ class Places:
 
 
 def read_id(root: Path) -> str | None:
-    """Return the id of the vault in a folder; None if it has none or a damaged one."""
+    """Return the id of the vault in a folder; None if it has none or a damaged one.
+
+    Where git joined vaults that two machines had made, there is a line for each: the least is the id on every machine.
+    """
     try:
-        data = read(root / VAULT_FOLDER / ID_FILE, root, most=_LONGEST_ID + 8)
-        return checked_id((data or b"").decode("ascii").strip())
+        data = read(root / VAULT_FOLDER / ID_FILE, root, most=8 * _LONGEST_ID) or b""
+        ids = [checked_id(line.strip()) for line in data.decode("ascii").strip().split("\n")]
+        return min(map(str, ids)) if all(ids) else None
     except (SettingsError, ValueError):
         return None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tars_memory.disk import read_id
 from tars_memory.jobs.merge import FAILED, run_driver
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
@@ -154,6 +155,23 @@ def test_every_answer_to_what_a_merge_has_asked_leaves_a_clean_note(tmp_path: Pa
     # What came back with a merge is asked anew, whatever was answered before.
     (memory.workspace.root / "Memory.md").write_text(three)
     assert len(memory.review().waiting().proposals) == 1
+
+
+def test_vaults_that_two_machines_made_become_one(git: Path) -> None:
+    one, two = vault(git / "one"), vault(git / "two")
+    for memory, said in ((one, "from one"), (two, "from two")):
+        memory.remember(said)
+        run(memory.workspace.root, "add", "-A")
+        run(memory.workspace.root, "commit", "-qm", said)
+    ids = {read_id(memory.workspace.root) for memory in (one, two)}
+    run(git / "two", "pull", "-q", "--no-rebase", "--no-edit", "--allow-unrelated-histories", "../one")
+    run(git / "one", "pull", "-q", "../two")
+    assert {read_id(git / "one"), read_id(git / "two")} == {min(map(str, ids))}
+    assert (git / "one/Memory.md").read_text().endswith("## Notes\n- from one\n- from two\n")
+    with Memory(git / "two") as merged:
+        assert not merged.doctor()["findings"]
+        merged.undo()  # its journal is still its own
+    assert (git / "two/Memory.md").read_text().endswith("## Notes\n- from one\n")
 
 
 def test_a_clone_that_was_not_told_is_pointed_out(git: Path) -> None:

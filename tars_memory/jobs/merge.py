@@ -229,7 +229,8 @@ def attributes(layout: Layout) -> Iterator[str]:
             yield _line(f"{scope}{pattern}", f"merge={DRIVER}")
         for pattern in (sessions, daily):
             yield _line(f"{scope}{_escaped(layout.archive)}/{pattern}", f"merge={DRIVER}")
-    yield _line(f"/{DECIDED}", "merge=union")
+    for path in (DECIDED, f"{disk.VAULT_FOLDER}/{disk.ID_FILE}"):
+        yield _line(f"/{path}", "merge=union")
 
 
 def _daily_pattern(layout: Layout) -> str:
