@@ -309,6 +309,7 @@ def test_what_is_told_of_others_or_supposed_is_left_alone(said: str) -> None:
         ("I live in New York.", "No, I live in York.", ["I live in York"]),
         ("i live in dublin.", "no, i live in cork", ["I live in cork"]),
         ("I work as a nurse.", "Actually I work as a teacher.", ["I work as a teacher"]),
+        ("My brother is called Tom.", "Sorry, my brother is called Ben.", ["My brother is called Ben"]),
         ("I live in Cork.", "That's wrong, I live in Kerry.", ["I live in Kerry"]),
         ("I'm vegetarian and I have a dog.", "Actually I'm vegan.", ["I'm vegan"]),
         ("Soy vegetariana.", "En realidad soy vegana.", ["Soy vegana"]),
@@ -383,6 +384,8 @@ def test_a_denial_takes_back_nothing_about_others(said: tuple[str, ...], left: l
         ("I live in Leeds. I love tea.", "I meant Leicester."),
         ("I live in Leeds. I love tea.", "Correction: Leicester."),
         ("Mi hermano vive en Bilbao.", "Perdón, mi primo."),
+        ("My flight is on 14 December.", "Sorry, 15 December, I misread it."),
+        ("Mi vuelo es el 14 de diciembre.", "Perdón, el 15 de diciembre, me equivoqué."),
     ],
 )
 def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_ended_with(said: str, then: str) -> None:
@@ -423,6 +426,7 @@ def test_what_somebody_interrupts_with_a_denial_is_taken_back(said: str, back: s
     assert len(kept(said)) == 1
     assert kept(f"{said} {back}") == []
     assert kept(said, "Fine.", "No, wait, let me look it up.") == kept(said)
+    assert kept("I'm working at Asda. I mean, I work there part-time.") == ["I'm working at Asda"]
 
 
 def test_what_dismisses_an_answer_or_goes_on_takes_nothing_back_and_scratch_that_the_turn_before() -> None:
@@ -492,7 +496,12 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Mia sorella mi scrive così: Peso 60 chili. Ho due figli e abito a Lecce.", []),
         ("One thing: the build is broken. I live in Cork.", ["I live in Cork"]),
         ("The recipe that I use says: add butter. I'm vegan.", ["I'm vegan"]),
-        ("Zutaten im Haus: Reis, Bohnen. Ich bin Veganer.", ["Ich bin Veganer"]),
+        ("Message from the landlord: Good morning. I have two cats.", []),
+        ("My mum: Hi love. I have two cats.", []),
+        ("Mensaje de mi madre: Hola hija. Tengo dos gatos. ¿Qué le respondo?", []),
+        ("Messaggio della maestra: Cari genitori. Ho due gatti.", []),
+        ("Mensagem do meu senhorio: Bom dia. Moro no Porto.", []),
+        ("Nachricht vom Chef: Kannst du kommen? Ich habe zwei Kinder.", []),
         ("Help me with my CV: I am a senior accountant. I speak Mandarin.", []),
         ("To answer your question: nobody knows. I live in Cork.", ["I live in Cork"]),
         ("Tell me what you think of this: I live in Cork. I have a dog.", []),
@@ -715,6 +724,67 @@ def test_a_turn_takes_back_what_the_one_before_ended_with(then: str) -> None:
     assert kept("I love tea. I live in Cork.", "Fine.", then) == ["I love tea"]
     assert kept("I live in Cork. What time is it?", "Noon.", then) == ["I live in Cork"]
     assert kept("I live in Cork.", "Fine.", "Is it far?", "No.", then) == ["I live in Cork"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "then", "left"),
+    [
+        ("Don't show me the solution right away.", "Actually, just show me the solution.", []),
+        ("Never use emojis.", "You can use emojis again.", []),
+        ("Bitte immer auf Englisch antworten.", "Bitte nicht mehr auf Englisch antworten.", []),
+        ("Always give weights in grams.", "No, from now on give weights in ounces.", ["Give weights in ounces"]),
+        ("Always give weights in grams.", "Hmm, no, ounces are better.", []),
+        ("Always give weights in grams.", "No, grams, please!", ["Always give weights in grams"]),
+        ("Never use emojis.", "Why don't you use emojis?", ["Never use emojis"]),
+        ("Never use emojis.", "I use Vim.", ["Never use emojis", "I use Vim"]),
+        ("Always answer in English.", "No, never answer in English.", ["Never answer in English"]),
+        ("Never use emojis. I live in Cork.", "No, it is far.", ["Never use emojis", "I live in Cork"]),
+    ],
+)  # fmt: skip
+def test_a_rule_is_taken_back_by_its_opposite_and_by_a_denial_in_the_next_turn(
+    rule: str, then: str, left: list[str]
+) -> None:
+    said = f"From now on, {rule[0].lower()}{rule[1:]}" if rule.startswith("Don't") else rule
+    assert len(kept(said)) == 1 + ("Cork" in said)
+    assert kept(said, "OK.", then) == left
+
+
+@pytest.mark.parametrize(
+    ("said", "forget"),
+    [
+        ("I don't eat meat.", "Forget what I told you about the meat."),
+        ("I work at Asda.", "Forget what I said about Asda and the cats."),
+        ("Ich trinke keinen Kaffee.", "Vergiss das mit dem Kaffee."),
+        ("Ich trinke keinen Kaffee.", "Vergiss, was ich über Kaffee gesagt habe."),
+        ("Vivo en Lima.", "Olvida lo que dije sobre Lima."),
+        ("Je ne mange pas de viande.", "Oublie ce que j'ai dit sur la viande."),
+        ("Non mangio carne.", "Dimentica quello che ho detto sulla carne."),
+        ("Ik eet geen vlees.", "Vergeet wat ik over vlees zei."),
+        ("Não como carne.", "Esquece o que eu disse sobre a carne."),
+    ],
+)
+def test_what_is_to_be_forgotten_is_found_by_what_it_is_about(said: str, forget: str) -> None:
+    assert len(kept(said)) == 1
+    assert kept(said, "Fine.", "Ok.", "Fine.", forget) == []
+    assert kept("I live in Cork. I have two cats.", "Fine.", "Forget what I told you about Cork.") == [
+        "I have two cats"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("I live in Cork and my brother says I'm lazy.", ["I live in Cork"]),
+        ("I have two cats and if I move I need a garden.", ["I have two cats"]),
+        ("Ich wohne in Kiel, aber wenn alles klappt, ziehe ich um.", ["Ich wohne in Kiel"]),
+        ("I have two cats, she says, and if I move I need a garden.", []),
+        ("I live in Cork, but just kidding, I live in Rome.", []),
+        ("I live in Cork and have two kids if you believe my aunt.", []),
+        ("My brother says I live in Cork and I have two cats.", []),
+    ],
+)
+def test_a_doubt_that_a_word_links_leaves_what_stands_before_it(said: str, left: list[str]) -> None:
+    assert kept(said) == left
 
 
 @pytest.mark.parametrize(
@@ -1006,6 +1076,8 @@ def test_what_happens_again_and_again_is_no_habit_of_the_person(said: str) -> No
         ("Puoi ricordare che vivo a Roma?", "Vivo a Roma"),
         ("Podes lembrar-te de que moro no Porto?", "Moro no Porto"),
         ("Kun je onthouden dat ik in Gent woon?", "Ik in Gent woon"),
+        ("Please remember the spare key is under the pot, you will be asked for it.", "The spare key is under the pot"),
+        ("Remember the days when we were young", ""),
         ("Can you remember that?", ""),
         ("Can you remember my birthday?", ""),
         ("Can you remember that you told me about Rome?", ""),
@@ -1123,6 +1195,23 @@ def test_languages_and_origins_are_facts(said: str) -> None:
 )
 def test_what_stands_in_single_quotes_is_not_said_by_the_person(said: str) -> None:
     assert not read(said).facts
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        'My aunt wrote: "Hi there. I have two cats. See you." What should I say?',
+        "My aunt wrote: 'Hi there. I have two cats. See you.' What should I say?",
+        '"I\'m a nurse. I have two kids.\n\nI live in Leeds. Bye." So my sister begins.',
+        "Meine Tante sagte: „Hallo. Ich habe zwei Katzen. Bis bald.“",
+        "Ma tante a dit : « Bonjour. J'ai deux chats. À bientôt. »",
+        'Mi tía escribió "Hola. Recuerda que tengo dos gatos. Vivo en Roma. Chao."',
+    ],
+)
+def test_sentences_within_quotes_are_not_said_by_the_person(quoted: str) -> None:
+    assert kept(quoted) == []
+    assert kept("They said 'Hi. I love tea. Bye.' to me. I live in Cork.") == ["I live in Cork"]
+    assert kept("I'm 6'2\" tall. I live in Rome. My screen is 24\".") == ["I live in Rome"]
 
 
 def test_apostrophes_are_no_quotes() -> None:
@@ -1249,6 +1338,9 @@ def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> No
         "Don't give me code yet.", "Don't give me a full solution, just a hint.", "Add a log line before each call.",
         "Bitte nur die Funktion umbenennen.", "Möchte nur kurz fragen.", "Habe immer Kopfschmerzen.",
         "Gib mir jetzt keinen Code.", "Gib mir keinen Code, nur eine Idee.", "Anna nie gesehen haben.",
+        "Don't give me hints for question 3.", "Gib mir keine Lösung.", "No me des recetas con marisco.",
+        "Non darmi consigli medici.", "Não me dês exemplos.", "Geef me geen links.", "Ne me donne pas d'indices.",
+        "Schick mir keine Tabellen. Was ist ein Monoid?", "Don't send me tables for task 4.",
         "Ne m'attends pas.", "Ne me donne pas de réponse tout de suite.", "Non mandarmi codice adesso.",
         "Non chiedermi dove abito.", "No me des código ahora.", "Não me dê código agora.", "Não fale comigo agora.",
         "Geef me geen antwoord nu.", "Spaar me geen moeite.",
@@ -1264,6 +1356,26 @@ def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> No
 )  # fmt: skip
 def test_what_is_about_one_thing_or_says_nothing_in_words_is_no_rule(said: str) -> None:
     assert read(said).facts == ()
+
+
+@pytest.mark.parametrize(
+    ("play", "played", "over", "said"),
+    [
+        ("Act as a customs officer.", "I live in Chicago.", "OK, enough role-play", "I live in Derby"),
+        ("Let's play a game: you are a cop.", "I own a dog.", "Ha ha, ok, the game is over", "I live in Bath"),
+        ("Tu so, als wärst du mein Chef.", "Ich habe drei Kinder.", "Das Rollenspiel ist zu Ende", "Ich wohne in Ulm"),
+        ("Joue le recruteur.", "J'habite à Nice.", "On arrête le jeu de rôle", "J'habite à Lyon"),
+        ("Actúa como un profesor.", "Vivo en Texas.", "Vale, paramos ya el juego", "Vivo en Lima"),
+        ("Facciamo un gioco di ruolo.", "Vivo a Camelot.", "Basta così con il gioco", "Vivo a Bari"),
+        ("Speel een douanier.", "Ik woon in Rio.", "Klaar met spelen", "Ik woon in Breda"),
+        ("Faz de conta que és um pirata.", "Moro numa ilha.", "Pronto, acabou a brincadeira", "Moro em Faro"),
+    ],
+)  # fmt: skip
+def test_a_role_play_ends_where_the_person_says_so(play: str, played: str, over: str, said: str) -> None:
+    assert kept(play, "Fine.", played, "Fine.", f"{over}. {said}.") == [said]
+    assert kept(play, "Fine.", f"{played} {over}. {said}.", "Fine.", played) == [said, played.rstrip(".")]
+    for going_on in ("Stop playing games with me!", "Don't stop the game.", "Is the game over?"):
+        assert kept("Act as a cop.", "Fine.", f"{going_on} I live in Cork.") == []
 
 
 def test_what_is_asked_to_be_remembered_is_kept_in_the_middle_of_a_play() -> None:
@@ -1429,7 +1541,7 @@ def test_no_pattern_takes_longer_than_the_text_grows(code: str) -> None:
             for key in ("asked", "rules", "about"):
                 for form, _ in lang.forms(key):
                     form.fullmatch(text)
-            for key in ("leads", "doubt", "hedge", "points", "asks", "material", "plays", "makes", "task"):
+            for key in ("leads", "doubt", "hedge", "points", "asks", "material", "plays", "makes", "task", "leaves"):
                 lang.pattern(key).search(text)
 
 

@@ -93,8 +93,12 @@ _LETTER = re.compile(r"(?:\n|[.?!:…])[ \t]*\r?\n[ \t]*(?=[^\W\d_])[\w.'’-]+(
 """The salutation of a letter: up to four words and a comma, alone in a line behind other text."""
 _CITED = re.compile(r'["“„«]\s?(\w+)\s?["”“»]')
 """One word in quotes, as in a rule: ``Don't call me "buddy"``."""
-_IN_QUOTES = re.compile(r"(?<!\w)['‘‚‹]\w.*\w[.!?,]?['›](?!\w)")
-"""Words in single quotes; apostrophes within words, at the end of one, or of ``'s morgens`` are none."""
+_QUOTATION = re.compile(
+    r"(?<!\w)(?:[\"“„«»](?=\s?\w).{1,1200}?[\"”“»«]|['‘‚‹](?=\w).{1,1200}?(?<=[\w.!?…])['’›])(?!\w)", re.DOTALL
+)
+"""Words in quotes, of one sentence or several; apostrophes within words, at the end of one, or of ``'s morgens`` are
+none.
+"""
 _LABEL = re.compile(r"[^:]*:\s")
 """Words before a colon, after which a text follows, and not what the person says; see ``leads`` for those that don't
 count."""
@@ -105,10 +109,10 @@ _DENIED = re.compile(
 """A name or number that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln``."""
 _AMENDS = (
     r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,2}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
-    r"(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
+    r"(?:(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*|\W+\d+\.?(?: (?:d[eio] )?[^\W\d]{3,10})?(?P<more>,.*|\W*))"
 )
-"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
-``no Netflix`` is something else.
+"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; a
+number may be a day, and words may follow it (``sorry, 4 May, I misread it``); but ``no Netflix`` is something else.
 """
 _MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
 """The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
@@ -186,7 +190,8 @@ def read(
         theirs.append(turn)
         lang = language(code) if code else None
         parsed = _UserTurn(turn, lang, first=not at, after_text=makes) if lang else None
-        role_play = role_play or (parsed is not None and parsed.plays and not named)
+        leaves = parsed.leaves if parsed and role_play else None
+        role_play = leaves is None and (role_play or (parsed is not None and parsed.plays and not named))
         is_material, makes = announced, parsed is not None and (parsed.makes or parsed.material)
         announced = parsed is not None and parsed.announces and not named
         if turn.number not in examined:
@@ -196,7 +201,8 @@ def read(
             unread.append(turn.number)
             continue
         prefix = f"{turn.speaker}: " if named else ""
-        for fact in parsed.facts(day_of[turn.number], talk=not (role_play or is_material), requests=not named):
+        talk = not (role_play or is_material)
+        for fact in parsed.facts(day_of[turn.number], talk=talk, requests=not named, begin=leaves or 0):
             if fact.quote.endswith(tuple(unkept.get(turn.number, ()))):
                 continue
             kept = fact._replace(text=prefix + fact.text)
@@ -204,7 +210,7 @@ def read(
         earlier = [fact for fact in facts.values() if speakers[fact.turn] == turn.speaker]  # nobody corrects others
         for sentence in parsed.sentences:
             asker = before.get(turn.number) if sentence == parsed.sentences[0] else None
-            for corrected in _corrected_by(sentence, turn, earlier, theirs[-2:], parsed.lang, asker):
+            for corrected in dict.fromkeys(_corrected_by(sentence, turn, earlier, theirs[-2:], parsed.lang, asker)):
                 del facts[corrected.text.casefold()]
                 earlier.remove(corrected)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
@@ -222,18 +228,27 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
     own = [turn for turn in turns if turn.role == "user"]
     found: dict[int, list[str]] = {turn.number: [] for turn in own}
     before: dict[str, tuple[int, str]] = {}  # by who spoke last: how that turn ended, and its number
+    told: dict[str, list[tuple[int, str]]] = {}  # by speaker
     for turn, code in zip(own, _languages(own), strict=True):
         said = [sentence for sentence in sentences(turn.text) if len(sentence.text) <= MOST_CHARACTERS]
         for at, sentence in enumerate(said if code else ()):
             plain, lang = _plain(sentence), language(code)
             unkept = lang.pattern("unkept").search(plain)
+            words = _WORD.findall(unkept["of"] or "") if unkept else []  # "forget what I said about tea"
+            named = set(statements.stems(" ".join(word for word in words if word.casefold() not in common_words())))
+            told.setdefault(turn.speaker, []).append((turn.number, sentence.text))
+            for number, text in told[turn.speaker] if named else ():
+                if text == sentence.text or 2 * len(named.intersection(statements.stems(text))) >= len(named):
+                    found[number].append(text)
+            if named:
+                continue
             if unkept:  # "don't remember this" is often a sentence of its own, before the one that it is about
                 found[turn.number] += [each.text for each in said[at : at + 2]]
             doubts = at and lang.pattern("doubt").fullmatch(plain.strip(_AROUND))  # "I wish."
             rethinks = at and not sentence.asks and bool(_interruption().match(_without_cry(plain)))  # "No, wait."
             rethinks = rethinks and not _amends(sentence, said[at - 1].text, behind=True)
             back: object = doubts or rethinks or _takes_back(sentence, lang, opens=not at)
-            back = back or (at and _in_other_form(plain, said[at - 1].text))  # "I mean, I lived there"
+            back = back or (at and _in_other_form(plain, said[at - 1].text, lang))  # "I mean, I lived there"
             if back or (unkept and at == len(said) - 1):
                 number, text = (turn.number, said[at - 1].text) if at else before.get(turn.speaker, (turn.number, ""))
                 found[number] += [text] if text else []
@@ -312,11 +327,17 @@ def _corrected_by(
     new = [_DENIED.sub("", fact.text) for fact in facts if fact.turn == turn.number and fact.quote == quote]
     end = sentences(asker.text)[-1:] if asker and denies else []
     asked = end[0].text if end and end[0].asks else ""
+    orders = not sentence.asks and all(fact.seen for fact in facts if fact.quote == quote)
+    for old in (old for old in before if old.seen and orders):
+        ended = denies and opens and " ".join(recent[0].text.split()).endswith(old.quote)
+        nodded = ended and (asker is None or len(_WORD.findall(asker.text)) <= FEW_WORDS)  # so it denies no answer
+        if _lifts(quote, old.text, lang) or (nodded and (new or _common(quote, old.text) < 0.5)):
+            yield old
     if new:
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
         denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
         last: DrawnFact | None = None
-        adds: object = denies and _ADDS.search(begins[: denies.start()])
+        adds: object = _ADDS.search(begins[: (denies or repairs).start()]) if denies or repairs else None
         # a fact over time has a new value: nobody lives at two places
         adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
         for old in before:
@@ -326,7 +347,7 @@ def _corrected_by(
             asked_about = bool(asked) and any(_has(asked, value) for value in values)
             if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
                 yield old
-            elif denies and values and not asked and not adds:
+            elif (denies or repairs) and values and not asked and not adds:
                 last = old
         yield from [last] if last else ()
     elif found and (denies or repairs):
@@ -354,10 +375,16 @@ def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
     return not opens or not (back.groupdict().get("doubts") or (back.start() and not denial))
 
 
-def _in_other_form(plain: str, before: str) -> bool:
-    """Whether a sentence repairs the verb of the one before it: another form of one of its first words."""
+def _in_other_form(plain: str, before: str, lang: Language) -> bool:
+    """Whether a sentence repairs the verb of the one before it: another form of one of its first words. It does not if
+    it only says more (``I'm working at Asda. I mean, I work there part-time``), and so is a statement itself.
+    """
     repaired = phrase_pattern("feedback", "repairs", r"\W*{}\W+(?:\w{1,3}\W+)?(\w{4})(\w*)").match(plain)
     if repaired is None:
+        return False
+    more = phrase_pattern("feedback", "repairs", r"\W*{}\W+").sub("", lang.pattern("points").sub("", plain), count=1)
+    more = " ".join(more.split()).strip(_AROUND)
+    if any(form.fullmatch(more) for form, table in lang.forms("about") if not table.get("dated")):
         return False
     firsts = [word.casefold() for word in _WORD.findall(before)[:3]]
     stem, ending = repaired[1].casefold(), repaired[2].casefold()
@@ -395,7 +422,8 @@ def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     values = _VALUE.findall(plain, rethinks.end() if rethinks else 0)
     if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
         forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
-        if any(phrase_pattern(*form).fullmatch(plain) for form in forms):
+        found = next(filter(None, (phrase_pattern(*form).fullmatch(plain) for form in forms)), None)
+        if found and not _DENIED.search(found.groupdict().get("more") or ""):
             return True
     if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks or rethinks:
         return False
@@ -420,6 +448,19 @@ def _is_opposite(old: str, new: str) -> bool:
     """Whether two statements have the same words but for a negation."""
     was, now = statements.read(old), statements.read(new)
     return was.content == now.content and was.denied != now.denied
+
+
+def _lifts(text: str, rule: str, lang: Language) -> bool:
+    """Whether a part of a sentence asks for the opposite of a rule: only one is denied, and most words are the same."""
+    parts, rules = (lang.pattern("breaks").split(each) for each in (text, rule))
+    pairs = ((new, old) for new in parts for old in rules if _common(new, old) > 0.5)
+    return any((statements.read(new).denied + statements.read(old).denied) % 2 for new, old in pairs)
+
+
+def _common(one: str, other: str) -> float:
+    """Return the share of content words of a text that another one has, the one with less, whatever their endings."""
+    words, others = (set(statements.stems(text)) for text in (one, other))
+    return len(words & others) / (min(len(words), len(others)) or 1)
 
 
 def _other_value(old: str, new: str, lang: Language) -> str:
@@ -458,13 +499,16 @@ class _UserTurn:
         makes: whether it asks to write a text.
         supposes: those of its sentences that only suppose a case, which a question of the turn is about.
         plays: whether it asks for role play.
+        leaves: where its sentence begins that ends a role play; None for none.
     """
 
     def __init__(self, turn: Turn, lang: Language, *, first: bool, after_text: bool) -> None:
         self.turn = turn
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
-        self.sentences = sentences(turn.text)
+        quoted = [match.span() for match in _QUOTATION.finditer(turn.text)]
+        said = sentences(turn.text)
+        self.sentences = [each for each in said if not any(start < each.start < end for start, end in quoted)]
         first_one = None if after_text else next(iter(self.sentences), None)
         self.opening = first_one if first_one and self._rules(first_one, opens=True) else None
         talk = self.plain if len(self.plain) <= MOST_TALK else ""  # a longer turn is not talk, whatever it asks for
@@ -482,6 +526,8 @@ class _UserTurn:
         acts = {each: act for each in self.sentences if (act := self._act(each))}
         self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
         self.plays = casts or len(acts) > len(self.supposes)
+        left = (each.start for each in self.sentences[:2] if self._leaves(each))
+        self.leaves = None if self.plays else next(left, None)
 
     def _lasts(self, found: re.Match[str]) -> bool:
         """Whether the shape of a text is asked for by a rule, which is for no text at hand."""
@@ -509,13 +555,19 @@ class _UserTurn:
         plain = _plain(sentence)[: end if end > start else None]
         return self.lang.pattern("you").search(plain, act.end("case")) is not None
 
-    def facts(self, day: date, *, talk: bool, requests: bool) -> list[DrawnFact]:
+    def _leaves(self, sentence: Sentence) -> bool:
+        """Whether a sentence says that the role play is over, and neither asks nor denies it."""
+        found = self.lang.pattern("leaves").search(_plain(sentence))
+        return found is not None and not sentence.asks and not statements.read(sentence.text).denied
+
+    def facts(self, day: date, *, talk: bool, requests: bool, begin: int = 0) -> list[DrawnFact]:
         """Return the facts of the turn, in order.
 
         Args:
             day: on which it was said.
             talk: False for role play, or a text to work on.
             requests: whether the person talks to an assistant; False if people talk among themselves.
+            begin: offset from which on it is talk.
         """
         lang, found = self.lang, list[DrawnFact]()
         talk = talk and len(self.plain) <= MOST_TALK and not self.material
@@ -532,7 +584,7 @@ class _UserTurn:
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
             talk = talk and not (letter and sentence.start > letter.start())
             talk = talk and sentence not in self.supposes and not self._supposes(sentence)
-            new = [*self._facts(sentence, day, talk=talk, requests=requests)]
+            new = [*self._facts(sentence, day, talk=talk and sentence.start >= begin, requests=requests)]
             if found and not new and _amends(sentence, found[-1].text, behind=True):
                 self._amend(found, sentence, day)
             found += new
@@ -569,16 +621,21 @@ class _UserTurn:
         return said.endswith(":") and len(said) > 1 and not any(asked)
 
     def _labels(self, sentence: Sentence) -> bool:
-        """Whether a sentence, if it states nothing, announces what somebody says of themselves and goes on to say.
+        """Whether a sentence, if it states nothing, announces what somebody says and goes on to say in the next ones.
 
-        A word or two before the colon (``Quick question:``) may announce what the person says.
+        What is said begins with a capital letter, or is of somebody themselves. A word or two before the colon (``Quick
+        question:``) may announce what the person says, unless they name somebody (``My mum: …``).
         """
         label = _LABEL.match(sentence.text, self._statement(sentence)[0])
-        if label is None or sentence.asks or len(_WORD.findall(label[0])) < 3:
+        if label is None:
             return False
         behind = _plain(sentence)[label.end() :]
+        announces = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
+        if behind[:1].isupper():
+            names = _NAME.search(label[0]) or phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(label[0])
+            return announces or names is not None
         verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
-        return verb or _names_me(behind, self.lang)
+        return announces and (verb or _names_me(behind, self.lang))
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
@@ -591,8 +648,19 @@ class _UserTurn:
             yield request
             return
         only_asks = not text or (sentence.asks and (end == len(sentence.text) or self._has_tag(sentence, end)))
-        if talk and not only_asks and not lang.pattern("doubt").search(plain) and not _IN_QUOTES.search(plain):
-            yield from self._statements(text, sentence, day)
+        if talk and not only_asks and not _QUOTATION.search(plain):
+            yield from self._statements(text[: self._undoubted(plain)], sentence, day)
+
+    def _undoubted(self, plain: str) -> int:
+        """Return where the part of a text ends that is in no doubt: all of it; nothing if there is a doubt in it; or
+        what stands before a word that links a doubt of its own (``…, and if it rains I take the bus``).
+        """
+        doubt = self.lang.pattern("doubt").search(plain)
+        if doubt is None or doubt["joke"]:
+            return 0 if doubt else len(plain)
+        links = [at for at in self.lang.pattern("breaks").finditer(plain, 0, doubt.start() + 1) if _WORD.search(at[0])]
+        link = links[-1] if links and len(_WORD.findall(plain[doubt.end() :])) > 1 else None
+        return link.start() if link and len(_WORD.findall(plain[link.end() : doubt.start()])) < 2 else 0
 
     def _has_tag(self, sentence: Sentence, end: int) -> bool:
         """Whether all that a question has behind its statement is one word, or two with a contraction before the other
@@ -617,9 +685,10 @@ class _UserTurn:
             question = asks and (start, end) == whole
             for form, table in self.lang.forms("asked"):
                 match = form.fullmatch(text.replace("’", "'"))
-                if match and question == table.get("question", False) and self._is_statement(match["text"], talk=talk):
-                    kept = self._fact(text[slice(*match.span("text"))], sentence, day, "fact")
-                    return kept._replace(asked=True)
+                said = text[slice(*match.span("text"))] if match else ""
+                said = said[: self._to_answerer(said)]
+                if match and question == table.get("question", False) and self._is_statement(said, talk=talk):
+                    return self._fact(said, sentence, day, "fact")._replace(asked=True)
         if not talk or self.makes or sentence.asks:
             return None
         for start, end in dict.fromkeys([*cut, self._statement(sentence, [])]):
@@ -629,7 +698,7 @@ class _UserTurn:
                 match = form.fullmatch(plain)
                 opens = table.get("opens", False)
                 order = table.get("order", opens)
-                if match and (sentence == self.opening if opens else self._is_rule(plain, order=order)):
+                if match and (sentence == self.opening if opens else self._is_rule(match, order=order)):
                     span = match.span("text") if "text" in form.groupindex else match.span()
                     kept = self._fact(text[slice(*span)], sentence, day, "preference")
                     words = _WORD.findall(kept.text.replace("’", "'"))
@@ -701,14 +770,25 @@ class _UserTurn:
                 return True
         return False
 
-    def _is_rule(self, plain: str, *, order: bool) -> bool:
+    def _is_rule(self, said: re.Match[str], *, order: bool) -> bool:
         """Whether a sentence says how to work in general, and not what the text at hand should be like; an order may be
-        short (``Tutoie-moi``), but is for no one day.
+        short (``Tutoie-moi``), but is for no one day. One "to me" is for the task if it has a number, or its turn asks.
         """
+        plain = said[0]
         uncited = _CITED.sub(r"\1", plain)
         if (order and names_relative(plain, self.lang.code)) or self.lang.pattern("task").search(uncited):
             return False
+        if said.groupdict().get("me") and (any(map(str.isdigit, plain)) or any(each.asks for each in self.sentences)):
+            return False
         return (1 if order else 3) <= len(_WORD.findall(plain)) <= MOST_WORDS
+
+    def _to_answerer(self, text: str) -> int:
+        """Return where a part of a text begins that speaks to the one who answers (``…, you will be asked for it``), or
+        its end.
+        """
+        you = self.lang.pattern("you").search(text)
+        found = self.lang.pattern("breaks").finditer(text, 0, you.start() if you else 0)
+        return max((at.start() for at in found), default=len(text))
 
     def _is_statement(self, text: str, *, talk: bool) -> bool:
         """Whether a text to remember is a statement, and not an instruction for the text at hand."""
