@@ -384,6 +384,10 @@ def test_a_denial_takes_back_nothing_about_others(said: tuple[str, ...], left: l
         ("I live in Leeds. I love tea.", "I meant Leicester."),
         ("I live in Leeds. I love tea.", "Correction: Leicester."),
         ("Mi hermano vive en Bilbao.", "Perdón, mi primo."),
+        ("I have two cats.", "I meant two dogs."),
+        ("I have two cats.", "Dogs, not cats."),
+        ("My daughter is called Mia.", "Her name is Maja, sorry, not Mia."),
+        ("My meeting with Al is on 3 May.", "The meeting is on 4 May, not 3 May."),
         ("My flight is on 14 December.", "Sorry, 15 December, I misread it."),
         ("Mi vuelo es el 14 de diciembre.", "Perdón, el 15 de diciembre, me equivoqué."),
     ],
@@ -406,6 +410,12 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
         ("I love rock.", "No, wait."),
         ("I love rock …", "no."),
         ("Ich mag Jazz.", "Nein!"),
+        ("Ich mag Jazz.", "Das war gelogen."),
+        ("Me gusta el jazz.", "Fue una broma."),
+        ("J'aime le tofu.", "Je plaisantais."),
+        ("Amo il latino.", "Ho mentito."),
+        ("Ik heb twee katten.", "Geintje!"),
+        ("Gosto de samba.", "Estava a brincar."),
         ("I live in Gent.", "Oh wait no."),
         ("Soy vegano.", "Mentira."),
         ("Adoro filas.", "Mentira, odeio."),
@@ -498,6 +508,7 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("The recipe that I use says: add butter. I'm vegan.", ["I'm vegan"]),
         ("Message from the landlord: Good morning. I have two cats.", []),
         ("My mum: Hi love. I have two cats.", []),
+        ("For example: I live in Rome. I have two cats.", []),
         ("Mensaje de mi madre: Hola hija. Tengo dos gatos. ¿Qué le respondo?", []),
         ("Messaggio della maestra: Cari genitori. Ho due gatti.", []),
         ("Mensagem do meu senhorio: Bom dia. Moro no Porto.", []),
@@ -529,6 +540,7 @@ def test_a_text_behind_a_label_goes_on_in_the_next_sentences(said: str, left: li
         ("Supposons que je sois riche. J'habite à Lyon. Que faire ?", "Je suppose. J'habite à Lyon."),
         ("Supponiamo che io sia medico. Vivo a Roma. Quanto pago?", "Lo suppongo. Vivo a Roma."),
         ("Suponha que eu seja rico. Moro em Lisboa. Quanto pago?", "Suponho que sim. Moro em Lisboa."),
+        ("Say I live in Rome. I have two kids. What tax do I pay?", "They say I can. I have two kids."),
         ("Stel dat ik arts ben. Ik woon in Gent. Wat betaal ik?", "Ik stel iets voor. Ik woon in Gent."),
     ],
 )
@@ -718,7 +730,15 @@ def test_what_is_not_to_be_kept_is_not_even_if_it_comes_in_the_next_sentence() -
 
 @pytest.mark.parametrize(
     "then",
-    ["Forget that.", "Just kidding.", "jk lol", "Scratch that, how do I do it?", "Please don’t remember that."],
+    [
+        "Forget that.",
+        "That was a joke.",
+        "Ignore my last message.",
+        "Just kidding.",
+        "jk lol",
+        "Scratch that, how do I do it?",
+        "Please don’t remember that.",
+    ],
 )
 def test_a_turn_takes_back_what_the_one_before_ended_with(then: str) -> None:
     assert kept("I love tea. I live in Cork.", "Fine.", then) == ["I love tea"]
@@ -958,6 +978,26 @@ def test_a_sentence_gives_its_longest_part_that_can_stand_alone() -> None:
     assert kept("I live in Cork, and that is far from it.") == ["I live in Cork"]
     assert kept("I like it, but I have a dog and I have two cats, would you?") == ["I have a dog and I have two cats"]
     assert kept("My name is Emre and I teach maths in Izmir.") == ["My name is Emre", "I teach maths in Izmir"]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("I have two cats.", "How do I say that in French?"),
+        ("Ich habe zwei Katzen.", "Wie sagt man das auf Englisch?"),
+        ("Ich habe zwei Katzen.", "Ist dieser Satz richtig?"),
+        ("Tengo dos gatos.", "¿Cómo se dice esto en inglés?"),
+        ("Tengo dos gatos.", "¿Está bien esta frase?"),
+        ("J'ai deux chats.", "Comment dit-on ça en anglais ?"),
+        ("J'ai deux chats.", "Cette phrase est correcte ?"),
+        ("Ho due gatti.", "Come si dice in inglese?"),
+        ("Ik heb twee katten.", "Hoe zeg je dat in het Engels?"),
+        ("Eu tenho dois gatos.", "Como se diz isto em inglês?"),
+    ],
+)
+def test_a_sentence_that_is_asked_about_is_not_said(said: str, asked: str) -> None:
+    assert kept(f"{said} {asked}") == kept(f"{asked} {said}") == []
+    assert len(kept(said)) == 1
 
 
 def test_what_is_denied_is_kept_as_it_was_said() -> None:
@@ -1342,6 +1382,8 @@ def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> No
         "Non darmi consigli medici.", "Não me dês exemplos.", "Geef me geen links.", "Ne me donne pas d'indices.",
         "Schick mir keine Tabellen. Was ist ein Monoid?", "Don't send me tables for task 4.",
         "Ne m'attends pas.", "Ne me donne pas de réponse tout de suite.", "Non mandarmi codice adesso.",
+        "Never use nuts in today's recipe.", "Please never use Python here, only C.",
+        "Always remember to breathe, my yoga teacher says.",
         "Non chiedermi dove abito.", "No me des código ahora.", "Não me dê código agora.", "Não fale comigo agora.",
         "Geef me geen antwoord nu.", "Spaar me geen moeite.",
         "Frag den Arzt, bevor du schläfst.",
@@ -1432,6 +1474,7 @@ def test_topics_and_decisions() -> None:
         ("I run a server at home.", "Is the fan of that server loud?", ("server",)),
         ("On en prend trois par jour.", "Il habite à Metz en décembre, trois nuits.", ()),
         ("Il habite où en décembre ?", "Il habite avec Paul.", ()),
+        ("Where is the public library?", "Is the public library far?", ()),
     ],
 )
 def test_topics_are_names_and_nouns(one: str, two: str, topics: tuple[str, ...]) -> None:

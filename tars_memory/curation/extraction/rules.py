@@ -82,10 +82,11 @@ _NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van 
 _LONG = re.compile(r"[^\W\d_]{5,}")
 _NOUN = re.compile(
     r"(?<!\w)(?:(?:the|an?|my|our|el|las?|los|les?|mon|ma|mes|mi[oa]|os?|meu|minha|de|het|mijn|onze?|un[aeo]?|uma?|een)\s+"
-    r"|[dl]['’])([^\W\d_]{5,})",
+    r"|[dl]['’])([^\W\d_]{5,})\b(?!\s+[^\W\d_]{4})",
     re.IGNORECASE,
 )
-"""A word right behind an article or "my"; a German noun has a capital letter, and its articles are pronouns, too."""
+"""A word right behind an article or "my", and before no other that it may describe ("the public library");
+a German noun has a capital letter, and its articles are pronouns, too."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _AROUND = " \t.!;,…:*_-–—"
 """What stands around a statement and is not part of it."""
@@ -94,7 +95,9 @@ _LETTER = re.compile(r"(?:\n|[.?!:…])[ \t]*\r?\n[ \t]*(?=[^\W\d_])[\w.'’-]+(
 _CITED = re.compile(r'["“„«]\s?(\w+)\s?["”“»]')
 """One word in quotes, as in a rule: ``Don't call me "buddy"``."""
 _QUOTATION = re.compile(
-    r"(?<!\w)(?:[\"“„«»](?=\s?\w).{1,1200}?[\"”“»«]|['‘‚‹](?=\w).{1,1200}?(?<=[\w.!?…])['’›])(?!\w)", re.DOTALL
+    r"(?<!\w)(?:(?:[\"“„](?=\w)|[«»](?=\s?\w)).{1,1200}?[\"”“»«]"
+    r"|['‘‚‹](?=\w).{1,1200}?(?<=[\w.!?…])['’›])(?!\w)",
+    re.DOTALL,
 )
 """Words in quotes, of one sentence or several; apostrophes within words, at the end of one, or of ``'s morgens`` are
 none.
@@ -103,12 +106,13 @@ _LABEL = re.compile(r"[^:]*:\s")
 """Words before a colon, after which a text follows, and not what the person says; see ``leads`` for those that don't
 count."""
 _DENIED = re.compile(
-    rf",\s+(?:{'|'.join(sorted(statements.NEGATIONS))})\s+(?:\w{{1,3}}\s+)?(?P<value>(?-i:[A-ZÀ-Þ\d])[^,;!?]*?)\W*$",
+    rf",\s+(?:{'|'.join(sorted(statements.NEGATIONS))})\s+(?:\w{{1,3}}\s+)?"
+    r"(?P<value>(?-i:[A-ZÀ-Þ\d])[^,;!?]*?|\w+)(?:, \w+)?\W*$",
     re.IGNORECASE,
 )
-"""A name or number that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln``."""
+"""A name, number or word that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln, sorry``."""
 _AMENDS = (
-    r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,2}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
+    r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,3}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
     r"(?:(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*|\W+\d+\.?(?: (?:d[eio] )?[^\W\d]{3,10})?(?P<more>,.*|\W*))"
 )
 """A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; a
@@ -337,7 +341,8 @@ def _corrected_by(
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
         denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
         last: DrawnFact | None = None
-        adds: object = _ADDS.search(begins[: (denies or repairs).start()]) if denies or repairs else None
+        opening_word = denies or repairs
+        adds: object = opening_word and _ADDS.search(begins[: opening_word.start()])
         # a fact over time has a new value: nobody lives at two places
         adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
         for old in before:
@@ -347,15 +352,20 @@ def _corrected_by(
             asked_about = bool(asked) and any(_has(asked, value) for value in values)
             if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
                 yield old
-            elif (denies or repairs) and values and not asked and not adds:
+            elif opening_word and values and not asked and not adds:
                 last = old
         yield from [last] if last else ()
-    elif found and (denies or repairs):
+    elif found:
+        right, amends = quote[: found.start()], phrase_pattern("feedback", "repairs", r"(?<!\w){}\b").search(quote)
+        amended = denies or amends or len(_WORD.findall(right)) < 3  # "Maja, not Mia"
         denying = [old for old in before if old.turn in near and _has(old.text, found["value"])]
+        denying = [old for old in denying if amended or _common(right, old.text)]
         yield from denying if len(denying) == 1 else ()
     elif opens and not asked and not sentence.asks:
         told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
-        said = [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
+        short = repairs is not None and len(_WORD.findall(quote)) <= FEW_WORDS  # "I meant two dogs", of two cats
+        said = [old for old in before if old.turn in near and short and _common(quote, old.text)]
+        said = said or [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from said[-1:]
 
@@ -632,8 +642,9 @@ class _UserTurn:
         behind = _plain(sentence)[label.end() :]
         announces = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
         if behind[:1].isupper():
-            names = _NAME.search(label[0]) or phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(label[0])
-            return announces or names is not None
+            mine = phrase_pattern("kinds", "mine", r"(?<!\w){}\s")
+            kinds = (_NAME, mine, self.lang.pattern("doubt"))  # "for example: …"
+            return announces or any(kind.search(label[0]) for kind in kinds)
         verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
         return announces and (verb or _names_me(behind, self.lang))
 
@@ -776,7 +787,7 @@ class _UserTurn:
         """
         plain = said[0]
         uncited = _CITED.sub(r"\1", plain)
-        if (order and names_relative(plain, self.lang.code)) or self.lang.pattern("task").search(uncited):
+        if names_relative(plain, self.lang.code) or self.lang.pattern("task").search(uncited):
             return False
         if said.groupdict().get("me") and (any(map(str.isdigit, plain)) or any(each.asks for each in self.sentences)):
             return False
