@@ -643,8 +643,9 @@ class _UserTurn:
         announces = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
         if behind[:1].isupper():
             mine = phrase_pattern("kinds", "mine", r"(?<!\w){}\s")
-            kinds = (_NAME, mine, self.lang.pattern("doubt"))  # "for example: …"
-            return announces or any(kind.search(label[0]) for kind in kinds)
+            kinds = (_NAME, mine, phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
+            says = self.lang.pattern("others").search(f", {label[0]}")  # "Ann writes: …"
+            return announces or says is not None or any(kind.search(label[0]) for kind in kinds)
         verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
         return announces and (verb or _names_me(behind, self.lang))
 
@@ -664,14 +665,15 @@ class _UserTurn:
 
     def _undoubted(self, plain: str) -> int:
         """Return where the part of a text ends that is in no doubt: all of it; nothing if there is a doubt in it; or
-        what stands before a word that links a doubt of its own (``…, and if it rains I take the bus``).
+        what stands before a word that adds a doubt of its own (``… and if it rains``, ``… and my sister says``).
         """
         doubt = self.lang.pattern("doubt").search(plain)
-        if doubt is None or doubt["joke"]:
+        if doubt is None or doubt["joke"] or len(_WORD.findall(plain[doubt.end() :])) < 2:
             return 0 if doubt else len(plain)
-        links = [at for at in self.lang.pattern("breaks").finditer(plain, 0, doubt.start() + 1) if _WORD.search(at[0])]
-        link = links[-1] if links and len(_WORD.findall(plain[doubt.end() :])) > 1 else None
-        return link.start() if link and len(_WORD.findall(plain[link.end() : doubt.start()])) < 2 else 0
+        links = [at for at in self.lang.pattern("breaks").finditer(plain, 0, doubt.start() + 1) if _ADDS.search(at[0])]
+        between = plain[links[-1].end() : doubt.start()] if links else ""
+        mine = phrase_pattern("kinds", "mine", r"\W*(?:\w\W+)?{}\W+\w+\W*").fullmatch(between)
+        return links[-1].start() if links and (mine or len(_WORD.findall(between)) < 2) else 0
 
     def _has_tag(self, sentence: Sentence, end: int) -> bool:
         """Whether all that a question has behind its statement is one word, or two with a contraction before the other
