@@ -21,6 +21,7 @@ from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
 from tars_memory.curation.tidying import findings
 from tars_memory.errors import TarsError
+from tars_memory.index import indexer
 from tars_memory.jobs import doctor
 from tars_memory.language import statements
 from tars_memory.memory import Memory
@@ -267,6 +268,27 @@ def test_the_same_bytes_are_masked_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(looked) == 2, "once, and once more what is left of it"
     free = b"- tea\n"
     assert secrets.veiled(free) is free
+
+
+def test_doctor_looks_for_credentials_in_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"# Session {number}\n\n- the token of {number} is in the safe\n" for number in range(3)]
+    for number, text in enumerate(texts):
+        Path(memory.workspace.vault.root, f"{number}.md").write_text(text)
+    memory.search("safe")
+    looked: list[str] = []
+    plain = secrets.find
+    monkeypatch.setattr(secrets, "find", lambda text: looked.append(text) or plain(text))
+    secrets._FREE.clear()
+    memory.doctor()
+    assert [text for text in looked if text in texts] == texts
+
+
+def test_the_places_of_a_frequent_word_are_compared_by_a_sum(memory: Memory) -> None:
+    Path(memory.workspace.vault.root, "Own.md").write_text("tea " * 50)
+    memory.search("tea")
+    parts = {name: [*found] for name, found in indexer.rows(memory.workspace.index().connection())}
+    (tea,) = [row for row in parts["words of notes"] if row[0] == "tea"]
+    assert (len(tea), tea[1]) == (3, 50)
 
 
 def test_undo_masks_each_state_of_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

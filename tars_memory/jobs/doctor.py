@@ -492,6 +492,8 @@ def _tiers(workspace: Workspace) -> Iterator[Diagnosis]:
 def _secrets(workspace: Workspace) -> Iterator[Diagnosis]:
     """Find credentials in notes; findings name place and kind, never the value."""
     for path, data in workspace.vault.readable(sorted(workspace.vault.paths())):
+        if vault.secrets.veiled(data) is data:
+            continue
         text = data.decode("utf-8", "surrogateescape")
         line = at = 0
         for found in vault.secrets.find(text):
