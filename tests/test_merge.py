@@ -157,6 +157,28 @@ def test_every_answer_to_what_a_merge_has_asked_leaves_a_clean_note(tmp_path: Pa
     assert len(memory.review().waiting().proposals) == 1
 
 
+def test_what_an_agent_notes_on_two_machines_is_merged_and_asked(git: Path) -> None:
+    one, two = two_clones(git)
+    one.topic("build", "make test takes three minutes", agent="claude")
+    run(git / "one", "add", "-A")
+    run(git / "one", "commit", "-qm", "topic")
+    run(git / "two", "pull", "-q", "../one")
+    for memory, minutes in ((one, "two"), (two, "four")):
+        note = memory.workspace.root / "agents/claude/build.md"
+        note.write_text(note.read_text().replace("three", minutes) + f"- seen with {minutes} cores\n")
+        run(memory.workspace.root, "commit", "-qam", minutes)
+    run(git / "two", "pull", "-q", "--no-rebase", "--no-edit", "../one")
+    review = two.review()
+    (asked,) = review.waiting().proposals
+    review.decide([asked.id], replace={asked.id: [asked.choices[0].ref]})
+    left = (git / "two/agents/claude/build.md").read_text().partition("## Notes\n")[2]
+    assert [line.partition(" [")[0] for line in left.splitlines()] == [
+        "- make test takes two minutes", "- seen with four cores", "- seen with two cores"
+    ]  # fmt: skip
+    two.undo()
+    assert len(two.review().waiting().proposals) == 1
+
+
 def test_vaults_that_two_machines_made_become_one(git: Path) -> None:
     one, two = vault(git / "one"), vault(git / "two")
     for memory, said in ((one, "from one"), (two, "from two")):

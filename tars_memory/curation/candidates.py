@@ -497,7 +497,8 @@ def disputes(vault: Vault, today: date, lines: Mapping[str, Related], notices: l
     by_place = {(line.path, line.line): line for line in lines.values()}
     found = []
     for path in vault.paths():
-        if not layout.is_ours(path) or (layout.tier_of(path) is Tier.NOTE and not layout.timed(path)):
+        is_merged = layout.tier_of(path) is not Tier.NOTE or layout.timed(path) or layout.agent_of(path)
+        if not layout.is_ours(path) or not is_merged:
             continue
         note = read_note(vault, path, notices)
         if not any(mark in note.data for mark in _DISPUTED):

@@ -477,6 +477,7 @@ def refused(layout: Layout, proposal: Proposal) -> str:
             else f"it would make {proposal.target}, which is not a place for a playbook"
         )
     ours = tier is not model.Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
+    ours = ours or (proposal.op == "choose" and layout.agent_of(proposal.target) != "")  # a merge asks
     return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
 
 

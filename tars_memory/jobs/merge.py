@@ -219,13 +219,13 @@ def _add_attributes(session: WriteSession, layout: Layout) -> tuple[str, ...]:
 
 
 def attributes(layout: Layout) -> Iterator[str]:
-    """Yield the lines of ``.gitattributes`` for a vault: notes of all tiers, Review.md, and those of projects."""
+    """Yield the lines of ``.gitattributes``: for notes of all tiers and of agents, Review.md, and what decides."""
     daily = _daily_pattern(layout)
     sessions = f"{_escaped(layout.sessions)}/**/*.md"
     notes = [layout.facts, layout.corrections, layout.rewards, layout.review]
     for scope in ("/", f"/{_escaped(layout.projects)}/*/"):
         tiers = [layout.inner(tier("*" if scope != "/" else "")) for tier in (layout.memory_of, layout.procedural_of)]
-        for pattern in (*map(_escaped, (*tiers, *notes)), sessions, daily):
+        for pattern in (*map(_escaped, (*tiers, *notes)), f"{_escaped(layout.agents)}/**/*.md", sessions, daily):
             yield _line(f"{scope}{pattern}", f"merge={DRIVER}")
         for pattern in (sessions, daily):
             yield _line(f"{scope}{_escaped(layout.archive)}/{pattern}", f"merge={DRIVER}")
