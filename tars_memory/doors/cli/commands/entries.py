@@ -377,9 +377,14 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     memory, target = call.memory(), " ".join(rest)
     if not target:
         raise UsageError("no fact is named", f"{VERBS[verb]}; tars-memory facts --all lists them")
-    if verb == "end":
-        return call.report(memory.end_fact(target, on=call.day(on, "--on")), repeated="nothing was written")
-    return call.report(memory.remove_fact(target))
+    memory.workspace.vault.hide(memory.workspace.vault.layout.facts, "")  # its lines are masked as they are in it now
+    ends = verb == "end"
+    receipt = memory.end_fact(target, on=call.day(on, "--on")) if ends else memory.remove_fact(target)
+    code = call.report(receipt, repeated="nothing was written")
+    if receipt.written and not call.out.json:
+        text = line(cli.output.masked_value(receipt.text, call.out.notes, receipt.path))
+        call.out.say(f"now: {text}" if ends else f"taken out: {text}")
+    return code
 
 
 @command(
