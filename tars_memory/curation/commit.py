@@ -320,10 +320,14 @@ class _Batch:
             yield change._replace(author="") if change.op == "replace" and not change.provenance else change
 
     def _masked(self, decision: Decision) -> Decision:
-        """Return an accepted decision without credentials, unless a person typed them at a terminal, which asks."""
+        """Return an accepted decision without credentials, unless a person typed them at a terminal, which asks, or
+        the line that it rewords may have them already.
+        """
         proposal, text = decision.proposal, decision.text
         beside = capture.remember.around(proposal.section, ())
-        own = self.ctx.without_credentials(proposal.text, *beside) if text is None else proposal.text
+        own = proposal.text
+        if text is None and not proposal.replaces:
+            own = self.ctx.without_credentials(own, *beside)
         words = text if text is None else self.ctx.masked(text, *beside)
         return decision._replace(proposal=proposal._replace(text=own), text=words)
 

@@ -440,6 +440,8 @@ def _decision(ctx: Caller, proposal: Proposal, tick: review_note.Ticked, found: 
     held = vault.secrets.masked_among(words or "", *capture.remember.around(heading, ()))[1]
     if held := held or (vault.secrets.find(heading) if moved else []):
         raise UsageError(HELD.format(vault.secrets.kinds(held)), "take it out")
+    if proposal.replaces and words and vault.suspicion.MARK in words and vault.suspicion.MARK not in proposal.text:
+        raise UsageError("its line has a credential that is masked here: reword it in tars-memory review", "there")
     return made
 
 

@@ -14,9 +14,10 @@ from random_documents import document, examples, scale
 from curation.reviewing import NOTES, Vault
 from tars_memory.curation import review_note
 from tars_memory.curation.gather import Gathered
-from tars_memory.curation.proposals import Proposal, Related
+from tars_memory.curation.proposals import Proposal, Related, change_of_line
 from tars_memory.curation.ticks import accepted
 from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.vault import inbox
 
 TEXTS = (
     "likes tea",
@@ -259,6 +260,24 @@ def test_a_credential_in_a_line_is_masked_in_the_note_and_where_it_is_accepted(v
     assert "- [x] My Gmail password is (masked password) ^r-" in vault["Review.md"]
     assert "masked before it was written: password" in vault.review().from_note().notices
     assert "- My Gmail password is (masked password) ([[2026-11-20#^d-daaaaaa" in vault["Memory.md"]
+
+
+@pytest.mark.parametrize("reworded", [True, False])
+def test_a_credential_of_a_line_that_is_reworded_stays_in_it(vault: Vault, reworded: bool) -> None:
+    vault["Memory.md"] += "- my Gmail password is Rabbit2024!\n"
+    ctx = vault.script().workspace.capture()
+    entry = vault.memory().show("Rabbit2024!")
+    made = change_of_line("replace", entry, "My Gmail password is Rabbit2024!", "2026-11-21", "spelling")
+    with ctx.writing("tidy", None) as session:
+        inbox.keep(session, made.stored())
+    vault.review().write_note()
+    masked = "My Gmail password is (masked password)"
+    assert f"- [ ] {masked} ^r-" in vault["Review.md"]
+    vault["Review.md"] = vault["Review.md"].replace(f"- [ ] {masked}", f"- [x] {masked}{' now' * reworded}")
+    done = vault.review().from_note()
+    assert done.left == reworded
+    assert ("My Gmail password is Rabbit2024!" in vault["Memory.md"]) is not reworded
+    assert "masked" not in vault["Memory.md"]
 
 
 def test_a_code_of_a_list_is_not_copied_beside_a_proposal(vault: Vault) -> None:
