@@ -376,7 +376,7 @@ class FactsOptions(Options):
         me: the subjects that mean the user.
     """
 
-    me: tuple[str, ...] = ("me", "I", "we", "user", "the user")
+    me: tuple[str, ...] = ("me", "I", "we", "user", "the user", "ich", "wir", "yo", "nosotros", "je", "nous")
     single: tuple[str, ...] = listed(
         "lives in, works at, works as, works for, job, employer, is called, name, phone, email, address, birthday,"
         " age, married to, partner, boss, manager, uses editor, drives, home town, status, role, favourite colour,"

@@ -116,6 +116,7 @@ class Candidate:
         query_share: the same, counting all words of the query.
         name_is_query: whether the query is a name of its note, or the day of its daily note.
         name_in_query: whether the query contains a name of its note, or the subject of its facts.
+        subject: of its first fact; '' without facts.
         counts: by term the number of occurrences in it, its headings and the names of its note.
         named: the terms of its headings and of the names of its note, if the query contains such a name: they don't
             tell its lines apart.
@@ -124,6 +125,7 @@ class Candidate:
 
     words = note_words = name_meaning = date = date_worth = name_share = query_share = 0.0
     name_in_query = name_is_query = False
+    subject = ""
     named = frozenset[str]()
     meaning: float | None = None
 
@@ -251,6 +253,7 @@ def gather(
     for chunk in chunks:
         chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
         chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
+        chunk.subject = subjects.get(chunk.row.id, "")
     known = by_words or any(held.values())
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)

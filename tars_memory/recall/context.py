@@ -86,7 +86,7 @@ class ContextRequest(NamedTuple):
         file_cap: maximum number of characters of one always-loaded note.
         most_facts: maximum number of facts, unless there are more about the user.
         project: whose notes may be used too; those of other projects never are.
-        loaded: False for facts and recalled lines only.
+        loaded: False for what the question finds only.
         expired: whether to include lines that have ended and facts that do not hold.
         recall: tokens of the budget that are reserved for facts and recalled lines; only rules and memory of the
             project, which go first, may use them too. None: facts and recalled lines get what is left over.
@@ -205,6 +205,7 @@ class _Filling(Reading):
         super().__init__(vault, request.project or "", decided, on)
         self.budget = request.budget
         self.file_cap = request.file_cap
+        self.loads = request.loaded
         self.selection = selection
         self.packing = Packing(request.budget, self.notes)
         self.packing.precedence = bool(request.project)
@@ -265,7 +266,8 @@ class _Filling(Reading):
                 self._load("daily", note, note.units[::-1])
 
     def load_facts(self, question: str, today: date, options: FactsOptions, most: int) -> None:
-        """Read the facts that the question touches and those about the user; leave out those that have ended.
+        """Read the facts that the question touches and, beside the notes that are always loaded, those about the user;
+        leave out those that have ended.
 
         Args:
             question: of the request.
@@ -294,7 +296,7 @@ class _Filling(Reading):
             touched = [units[fact.line] for fact in shown if fact.line in touched_lines]
             others = [units[fact.line] for fact in shown if fact.line not in touched_lines]
             self.touched_facts.append(_Part("facts", note, touched, whole=False))
-            self.parts.append(_Part("facts", note, others, whole=False))
+            self.parts.append(_Part("facts", note, others if self.loads else (), whole=False))
             self._register("recalled", note.units)
 
     def load_shared(self, others: Sequence[loaded.SharedSource]) -> None:
@@ -350,7 +352,8 @@ class _Filling(Reading):
                 self.read_for_recall(path)
         places = loaded.relocate(found, self.notes)
         self.found = set(places)
-        apart = {part.note.path for part in (*self.parts, *self.touched_facts)}
+        apart = {part.note.path for part in self.parts}
+        apart |= {path for path in self.notes if self.vault.layout.tier_of(path) in (Tier.SEMANTIC, Tier.PROCEDURAL)}
         for place in packing.by_worth(places, self.notes, apart):
             if place in self.found or (self.selection is None and not self._is_aside(*place)):
                 self.order.append(place)

@@ -137,6 +137,7 @@ class Query:
         notices: sentences for the user about how the query was read.
         today: the day of the search; None if it is unknown.
         half_lives: in days, by tier, how fast lines of the tier fade; those of other tiers never do.
+        me: the folded subjects of facts that mean the user.
         unfinished: whether the last word may be the beginning of a word.
         last_word: that word, folded, if it may be a complete word too; else ''.
         on: the day on which passages have to hold; None: those that have ended may answer too.
@@ -158,7 +159,7 @@ class Query:
     is_latin = True
     words = literals = written = prefixes = negations = tuple[str, ...]()
     phrases = quoted = tuple[tuple[str, ...], ...]()
-    names = date_words = tokens = grammar = small_words = frozenset[str]()
+    names = date_words = tokens = grammar = small_words = me = frozenset[str]()
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -440,6 +441,8 @@ class _Parser:
         query.tokens, query.content = frozenset(spoken), [word for word in spoken if word not in STOP_WORDS]
         query.language = language.foreign_language(query.meaning)
         query.grammar = language.grammar_words(query.language)
+        # "j'habite", "est-ce": the other words are looked for alone
+        query.phrases = tuple(p for p in query.phrases if p in query.quoted or query.grammar.isdisjoint(p))
         is_ordinal = re.search(r"\d\. ", query.meaning)  # "am 9. November" has no word that English lacks
         code = language.language_of(query.meaning, "de" if is_ordinal else "") if dated else ""
         if code and code != "en":  # English ones are not words of the query

@@ -89,6 +89,7 @@ def rank(pool: Pool, query: Query) -> None:
     _put_typed_first(lines, query)
     told = [line for chunk in telling for line in chunk.lines]
     _put_newest_first(told, pool, query)
+    _put_own_first(told, pool, query)
     if others:
         best = max(line.score for line in told if line.chunk.counts or line.chunk.date >= DAY_MET)
         _put_below([line for chunk in others for line in chunk.lines], best)
@@ -296,6 +297,21 @@ def _put_typed_first(lines: Sequence[CandidateLine], query: Query) -> None:
         if least is not None:
             _put_below(tier, least)
             least = min(line.score for line in tier)
+
+
+def _put_own_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> None:
+    """Give the best score of the lines with all that is asked to a fact about the user among them: "Where do I live?"
+    asks for nobody else. A query that is no question is compared with facts alone.
+    """
+    small = query.grammar | query.small_words | query.date_words
+    asked = {query.stems[word] for word in query.words if word not in small} & pool.idfs.keys()
+    is_question = query.is_sentence or query.grammar
+    full = [line for line in lines if line.counts.keys() >= asked and (is_question or line.chunk.subject)]
+    full = sorted((line for line in full if not line.chunk.name_in_query), key=lambda line: -line.score)
+    own = [line for line in full if fold(line.chunk.subject) in query.me and line.validity >= 0][: bool(asked)]
+    best = [line.score for line in full]
+    for line, score in zip((*own, *(line for line in full if line not in own)), best, strict=True):
+        _change(line, score - line.score)
 
 
 def _put_below(lines: Sequence[CandidateLine], most: float) -> None:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from copy import copy
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from math import exp, fsum, log
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -627,8 +627,9 @@ POOL = 50
 """
 
 NEAR_BEST = 0.5
-"""Least share of the best note's score for another note to be returned with it. Of twelve procedures and twelve
-questions that one of them answers, those that share a stray word with the question had up to 0.2 of it."""
+"""Least share of the best score for another note, or another line of a prompt, to be returned with it. Of twelve
+procedures and twelve questions that one of them answers, those that share a stray word with the question had up to 0.2
+of it; lines with less fill a prompt and answer nothing."""
 
 
 class Answer(NamedTuple):
@@ -790,14 +791,37 @@ def _lines_with_phrases(pool: Pool, keys: Sequence[str]) -> list[CandidateLine]:
 
 
 def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str) -> list[Answer]:
-    """Return the lines that answer a query, best first; none if nothing is relevant. Parameters of :func:`scored`."""
+    """Return the lines that answer a query about as well as the best one, best first; none if nothing is relevant.
+
+    Parameters as for :func:`scored`.
+    """
     lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
+    lines = [*_without_neighbours(lines, weights.scale_of(vector.model if vector else "").lines_above)]
+    worth = {line: line.score - (weights.LINE_NAMED if line.score > LEAST_NAMED else 0.0) for line in lines}
+    best = max(worth.values(), default=0.0)
     found: list[Answer] = []
     for line in sorted(lines, key=lambda line: -line.score):
         row = line.chunk.row
-        if line.known.kind != "repeated":  # a prompt shows the line that it repeats
-            found.append(Answer(row.path, line.number, line.text, row.partial, scores.day_of(row, line.index)))
+        if line.known.kind == "repeated" or worth[line] < min(best, NEAR_BEST * best):
+            continue  # a prompt shows the line that it repeats
+        found.append(Answer(row.path, line.number, line.text, row.partial, scores.day_of(row, line.index)))
     return found
+
+
+def _without_neighbours(lines: Iterable[CandidateLine], chance: float) -> Iterator[CandidateLine]:
+    """Yield the lines but the bullets that merely stand in a chunk with a line that answers: neither they nor what is
+    nested below them holds a word of the query, or is nearer to one than by ``chance``.
+    """
+    for chunk, of_chunk in groupby(lines, key=lambda line: line.chunk):
+        own = {term for line in chunk.lines for term in line.counts}
+        above = not own or own < chunk.counts.keys() or chunk.date >= scores.DAY_MET  # a name, a heading, the day
+        items: list[list[CandidateLine]] = [[]]
+        for line in of_chunk:
+            items += [] if line.known.indent else [[]]
+            items[-1].append(line)
+        for item in filter(None, items):
+            answers = any(line.counts or weights.mean(line.nearest) > chance for line in item)
+            yield from item if above or answers or item[0].known.kind != scores.ITEM else ()
 
 
 def best_notes(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str) -> list[str]:

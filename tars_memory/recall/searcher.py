@@ -199,6 +199,7 @@ class Search:
     Attributes:
         today: the day from which relative dates count.
         half_lives: in days, by tier, how fast lines fade.
+        me: the folded subjects of facts that mean the user.
         notices: sentences for the user.
         team: the team's index; None if none is set.
         talks: the conversations, once the index is asked; None if they can't answer this request.
@@ -217,6 +218,7 @@ class Search:
         self.talks: Talks | None = None
         self.shared: list[SharedVault] = []
         self.half_lives = queries.half_lives(workspace.settings.recall)
+        self.me = frozenset(map(queries.fold, workspace.settings.facts.me))
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None
@@ -237,7 +239,7 @@ class Search:
         """
         workspace, request = self.workspace, self.request
         query = queries.parse(request, self.today, workspace.whole.layout.day_of_name)
-        query.half_lives = self.half_lives
+        query.half_lives, query.me = self.half_lives, self.me
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> SearchResult:
             talks = self.talks
@@ -298,7 +300,7 @@ class Search:
     def answers(self, query: Query) -> list[Answer]:
         """Return the lines that answer a question, best first."""
         query.filter = query.filter._replace(not_paths=(*query.filter.not_paths, *self._other_agents()))
-        query.half_lives = self.half_lives
+        query.half_lives, query.me = self.half_lives, self.me
 
         def ask(reader: IndexReader, report: RefreshReport, compares_meaning: bool) -> list[Answer]:
             talks = self.talks

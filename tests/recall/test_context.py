@@ -257,6 +257,32 @@ def test_only_what_the_question_finds(vault: Vault) -> None:
     assert nothing.notices == ["nothing recalled: no note says anything near the question"]
 
 
+def test_a_prompt_ends_where_nothing_answers_any_more(tmp_path: Path) -> None:
+    memory = "- my blood type is 0 negative\n- the key is under the blue pot\n- allergies\n  - hazelnuts\n"
+    notes = {
+        "Memory.md": memory + "- medicine\n  - blood thinner at eight\n",
+        "Anna.md": "# Anna\n\n- her blood type is B\n- born in May\n",
+        **{f"Idea {n}.md": f"Ask Hanne about the night train number {n}.\n" for n in range(3)},
+        "Wool.md": "# Wool felting\n\nHanne learned wool felting in Bergen, with wool of her own sheep.\n",
+        "Facts.md": "## me\n- lives in:: Cork\n",
+    }
+    made = Vault(tmp_path, notes)
+    asked = made.context("blood type", mode="lexical", loaded=False)
+    assert asked.text.count("- ") == 4, asked.text
+    assert all(each in asked.text for each in ("0 negative", "is B", "medicine", "thinner"))
+    assert "born in May" in made.context("what about Anna's blood type", mode="lexical", loaded=False).text
+    about_wool = made.context("Hanne wool felting sheep", mode="lexical", loaded=False).text
+    assert "her own sheep" in about_wool and "night train" not in about_wool
+    assert "Cork" in made.context("blood type", mode="lexical").text  # but each prompt need not repeat it
+    assert made.context("in which city do I live: lives in?", loaded=False).text.count("Cork") == 1
+
+
+def test_bullets_of_a_long_memory_are_given_without_those_around_them(tmp_path: Path) -> None:
+    made = Vault(tmp_path, {"Memory.md": "".join(f"- a thing with the number {n}\n" for n in range(2000, 2400))})
+    assert "2317" in (text := made.context("what about 2317", mode="lexical", loaded=False).text)
+    assert text.count("- ") == 1, text
+
+
 def test_a_hostile_note_ends_no_block(tmp_path: Path) -> None:
     hostile = "\n".join(
         f"viola {line}" if not line.startswith(("<", ":", "M")) else line

@@ -171,3 +171,32 @@ def test_where_nobody_is_called_so_near_names_are_told(tmp_path: Path, name: str
     with Memory(root, env=env, now=datetime(2026, 11, 21, 12).astimezone()) as memory:
         assert memory.facts(name) == []
         assert said in " ".join(memory.workspace.notices) if said else not memory.workspace.notices
+
+
+OWN = (
+    "## {other}\n- {lives}:: Görlitz\n- {doctor}:: Frau Uhl\n## {me}\n- {lives}:: Dresden\n- {doctor}:: Lowe\n"
+    "## Anna\n- {lives}:: York\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("me", "other", "lives", "doctor", "asked"),
+    [
+        ("me", "my grandmother", "lives in", "doctor", ("Where do I live?", "who is my doctor", "lives in")),
+        ("ich", "meine Oma", "wohnt in", "Arzt", ("Wo wohne ich?", "wer ist mein Arzt", "wohnt")),
+        ("yo", "mi abuela", "vivo en", "médico", ("¿Dónde vivo?", "quién es mi médico", "vivo en")),
+        ("je", "ma mère", "habite à", "médecin", ("Où est-ce que j'habite ?", "qui est mon médecin", "habite")),
+    ],
+)
+def test_a_question_that_names_nobody_is_about_the_user(
+    tmp_path: Path, me: str, other: str, lives: str, doctor: str, asked: tuple[str, ...]
+) -> None:
+    note = OWN.format(me=me, other=other, lives=lives, doctor=doctor)
+    root = make_vault(tmp_path / "vault", {"Facts.md": note, "Oma.md": f"- {other} {lives} Görlitz\n"})
+    with Memory(root, embedder=HashEmbedder(), env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
+        for question, answer in zip(asked, ("Dresden", "Lowe", "Dresden"), strict=True):
+            hits = memory.search(question, mode="lexical").hits
+            assert answer in "".join(hit.best_line[1] for hit in hits[:1]), question
+        for name in (other, "Anna", "Karl"):
+            first = [hit.best_line[1] for hit in memory.search(f"{name} {lives}", mode="lexical").hits[:1]]
+            assert not any("Dresden" in line for line in first), name
