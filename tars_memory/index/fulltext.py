@@ -200,6 +200,7 @@ class Filter(NamedTuple):
         each_year: the first and the last day in any year, as numbers of month and day (1103: 3 November).
         chunks: ids of chunks; None: any.
         on: ISO date on which the chunks must not have ended; None: ended ones are included.
+        facts_on: an earlier one for facts; None: the same.
         scopes: names of scopes, instead of ``scope``.
         not_notes: paths of notes that are excluded.
         scope: "" for the vault outside projects; a project's name for that project and the vault outside projects.
@@ -217,6 +218,7 @@ class Filter(NamedTuple):
     notes: tuple[int, ...] | None = None
     chunks: frozenset[int] | None = None
     on: str | None = None
+    facts_on: str | None = None
     scopes: tuple[str, ...] | None = None
     not_notes: tuple[str, ...] = ()
     each_year: tuple[int, int] | None = None
@@ -260,7 +262,8 @@ def _conditions(
     if within.each_year is not None:
         yield "c.day > 0 AND c.day - c.day / 10000 * 10000 BETWEEN ? AND ?", within.each_year
     if ending and within.on:
-        yield "c.until > ?", (number_of(within.on),)
+        facts = " OR (c.until > ? AND c.note IN (SELECT f.note FROM facts f))" if within.facts_on and not notes else ""
+        yield f"(c.until > ?{facts})", [number_of(day) for day in (within.on, facts and within.facts_on) if day]
 
 
 def _note_conditions(within: Filter, note: str) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -153,11 +153,11 @@ def context(
         filling.load(typed, now, request.days)
         filling.load_shared(request.shared)
     today = request.as_of or now.date()
-    filling.load_facts(request.question, today, request.facts or FactsOptions(), request.most_facts)
-    filling.load_shared_facts(request, today)
     plain = query.SearchRequest(_without_operators(request.question), expired=request.expired, as_of=request.as_of)
     asked = query.parse(plain, now.date())
-    asked.selection = selection
+    asked.selection, filling.facts_on = selection, asked.facts_on
+    filling.load_facts(request.question, today, request.facts or FactsOptions(), request.most_facts)
+    filling.load_shared_facts(request, today)
     if asked.searches:
         filling.notices += asked.notices
         agents = ("", key_of(request.agent))
@@ -287,7 +287,7 @@ class _Filling(Reading):
             picked, sentences = conflicts.add([fact for _, fact in known if fact.holds(today)], picked)
             self.conflict_sentences |= sentences
             units = {unit.start_line: unit for unit in note.units}
-            self._leave_out_ended((fact for _, fact in known), units, today)
+            self._leave_out_coming((fact for _, fact in known), units, today)
             for first_line, last_line, why in note.omitted:
                 if why == loaded.ENDED:
                     self.leave_out(note.path, first_line, last_line, why)
@@ -321,17 +321,19 @@ class _Filling(Reading):
                 units = {unit.start_line: unit for unit in note.units}
                 known = [fact for _, fact in facts.read(note.path, note.document) if fact.line in units]
                 picked = pick(known, request.question, most=request.most_facts)
-                self._leave_out_ended(known, units, today)
+                self._leave_out_coming(known, units, today)
                 for first, last, why in note.omitted:
                     self.leave_out(note.path, first, last, why)
                 chosen = [units[fact.line] for fact in picked] if self.selection is None else []
                 self.parts.append(_Part(packing.SHARED, note, chosen, whole=False))
                 self._register(packing.SHARED, note.units)
 
-    def _leave_out_ended(self, known: Iterable[Fact], units: Mapping[int, Portion], today: date) -> None:
-        """Leave out the facts that do not hold, unless the request includes them; ``units`` are those of their note."""
+    def _leave_out_coming(self, known: Iterable[Fact], units: Mapping[int, Portion], today: date) -> None:
+        """Leave out the facts that do not hold yet, unless the request includes them; ``units`` are those of their note
+        that have not ended.
+        """
         for fact in known:
-            if self.on is not None and fact.line in units and not fact.holds(today):
+            if self.on is not None and fact.line in units and fact.since is not None and fact.since > today:
                 self.leave_out(fact.path, fact.line, units[fact.line].end_line, loaded.ENDED)
 
     def _selects(self, note: Loaded, entry: Entry) -> bool:

@@ -311,6 +311,7 @@ class Reading:
     Attributes:
         notices: sentences for the user.
         notes: by path the lines of the notes that were read.
+        facts_on: an earlier day on which facts have to hold; None: the same.
         names: by path the names to show for notes whose path must not be shown.
         replaced: the normalized former texts of lines that were replaced.
         withheld: the places of lines that are left out on purpose: recall must not bring them back.
@@ -325,6 +326,7 @@ class Reading:
         self.scope = scope
         self.decided = decided
         self.on = on
+        self.facts_on: date | None = None
         self.notices: list[str] = []
         self.notes: dict[str, list[str]] = {}
         self.names: dict[str, str] = {}
@@ -394,7 +396,8 @@ class Reading:
         if self.on is None or not may_have_any_end(document.data):
             return []
         session = layout.tier_of(path) is model.Tier.EPISODIC
-        return ended_lines(document, self.on, facts=layout.is_facts(path), session=session)
+        is_facts = layout.is_facts(path)
+        return ended_lines(document, (is_facts and self.facts_on) or self.on, facts=is_facts, session=session)
 
     def read_for_recall(self, path: str) -> None:
         """Read a note from which lines are recalled; leave out lines that are hidden, ended or decided against."""

@@ -137,7 +137,7 @@ class Query:
         notices: sentences for the user about how the query was read.
         today: the day of the search; None if it is unknown.
         half_lives: in days, by tier, how fast lines of the tier fade; those of other tiers never do.
-        me: the folded subjects of facts that mean the user.
+        me: the subjects of facts that mean the user, in lower case.
         unfinished: whether the last word may be the beginning of a word.
         last_word: that word, folded, if it may be a complete word too; else ''.
         on: the day on which passages have to hold; None: those that have ended may answer too.
@@ -207,6 +207,12 @@ class Query:
         return f'"{" ".join(self.stems[word] for word in phrase)}"'
 
     @property
+    def facts_on(self) -> date | None:
+        """The first day that the query names with its year, if that is past: facts that held then may answer."""
+        first = min((named.start for named in self.dates if not named.yearless), default=None)
+        return first if first and self.on and not self.started_by and first < self.on else None
+
+    @property
     def filters(self) -> bool:
         """Whether any filter is set."""
         return self.filter != Filter() or self.selection is not None
@@ -214,7 +220,8 @@ class Query:
     def narrowed(self, scope: str) -> Filter:
         """Return where to look, as the index takes it, in a project (the scope) and outside projects."""
         chunks = None if self.selection is None else self.selection.chunks
-        return self.filter._replace(scope=scope, chunks=chunks, on=self.on.isoformat() if self.on else None)
+        on, facts_on = (day.isoformat() if day else None for day in (self.on, self.facts_on))
+        return self.filter._replace(scope=scope, chunks=chunks, on=on, facts_on=facts_on)
 
     @property
     def exact(self) -> bool:

@@ -308,7 +308,7 @@ def _put_own_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> 
     is_question = query.is_sentence or query.grammar
     full = [line for line in lines if line.counts.keys() >= asked and (is_question or line.chunk.subject)]
     full = sorted((line for line in full if not line.chunk.name_in_query), key=lambda line: -line.score)
-    own = [line for line in full if fold(line.chunk.subject) in query.me and line.validity >= 0][: bool(asked)]
+    own = [line for line in full if line.chunk.subject.casefold() in query.me and line.validity >= 0][: bool(asked)]
     best = [line.score for line in full]
     for line, score in zip((*own, *(line for line in full if line not in own)), best, strict=True):
         _change(line, score - line.score)

@@ -199,7 +199,7 @@ class Search:
     Attributes:
         today: the day from which relative dates count.
         half_lives: in days, by tier, how fast lines fade.
-        me: the folded subjects of facts that mean the user.
+        me: the subjects of facts that mean the user, in lower case.
         notices: sentences for the user.
         team: the team's index; None if none is set.
         talks: the conversations, once the index is asked; None if they can't answer this request.
@@ -218,7 +218,7 @@ class Search:
         self.talks: Talks | None = None
         self.shared: list[SharedVault] = []
         self.half_lives = queries.half_lives(workspace.settings.recall)
-        self.me = frozenset(map(queries.fold, workspace.settings.facts.me))
+        self.me = frozenset(map(str.casefold, workspace.settings.facts.me))
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
         self._last_vector: QueryVector | None = None

@@ -642,15 +642,17 @@ def fading(tier: str, day: str, today: date | None, half_lives: Mapping[str, flo
 def validity(line: Line, today: date | None, named: Iterable[NamedDate] = ()) -> float:
     """Return the penalty of a line that is rejected or expired, doesn't hold today or repeats another line; else 0.
 
-    A fact that held, or will hold, on a day that the question names has no penalty.
+    If a question names days, a line has to hold on one of them instead of today; days of any year excuse all lines.
     """
     if line.state in ("rejected", "expired"):
         return PENALTY
     if line.kind == "repeated":
         return REPEATED
-    if today is None or _holds(line, today, today):
-        return 0.0
-    return 0.0 if any(stretch.yearless or _holds(line, stretch.start, stretch.end) for stretch in named) else PENALTY
+    asked = [(stretch.start, stretch.end, stretch.yearless) for stretch in named]
+    if today is not None:
+        asked = asked or [(today, today, False)]
+    held = not asked or any(yearless or _holds(line, first, last) for first, last, yearless in asked)
+    return 0.0 if held else PENALTY
 
 
 def _holds(line: Line, first: date, last: date) -> bool:

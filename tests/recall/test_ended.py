@@ -204,3 +204,29 @@ def test_a_vault_without_ends_asks_for_none(tmp_path: Path) -> None:
             ).fetchall()
         )
         assert re.search(r"SEARCH chunks USING (COVERING )?INDEX chunks_ending", str(plan[0]))
+
+
+def test_a_question_about_a_past_day_finds_the_fact_of_then_and_no_other_ended_line(tmp_path: Path) -> None:
+    facts = (
+        "## me\n- doctor:: Lowe [since:: 2016-10-01] [until:: 2022-05-01]\n- doctor:: Patel [since:: 2022-05-01]\n"
+        "- doctor:: Ames [until:: 2016-10-01]\n"
+    )
+    others = {f"{n}.md": f"kettle number {n} boils\n" for n in range(9)}
+    notes = others | {"Facts.md": facts, "n.md": "- doctor on call in 2020 [until:: 2022-01-01]\n"}
+    make_vault(tmp_path / "vault", notes)
+
+    def found(memory: Memory, question: str, **options: object) -> list[str]:
+        hits = [
+            line for hit in memory.search(question, mode="lexical", **options).hits for line in hit.text.split("\n")
+        ]
+        return re.findall("Lowe|Patel|Ames|call", " ".join(hits))
+
+    with opened(tmp_path) as memory:
+        assert found(memory, "doctor in 2020") == ["Lowe", "Patel"]
+        assert found(memory, "who was my doctor on 2021-03-04") == ["Lowe", "Patel"]
+        assert found(memory, "doctor in 2015")[0] == "Ames"
+        assert found(memory, "doctor in 2024") == found(memory, "doctor in May") == found(memory, "doctor") == ["Patel"]
+        assert found(memory, "doctor in 2020", as_of=date(2024, 1, 1)) == ["Patel"]
+        told = memory.context("who was my doctor in 2020", loaded=False, mode="lexical").text
+        assert "Lowe" in told and "Ames" not in told and "on call" not in told
+        assert "Lowe" not in memory.context("who is my doctor").text
