@@ -40,8 +40,8 @@ LEFT_OUT = "Left out"
 """Heading in a session note above statements that were not offered for review."""
 REPEATING = "Decisions"
 """Heading in a session note above lines that repeat facts in the same words."""
-TURNS = "Turns"
-"""Heading in a session note above the turns that are kept: facts were extracted from them."""
+TURNS, SUMMARY = "Turns", "Summary"
+"""Headings in a session note above the turns that are kept, from which facts were extracted, and what quotes them."""
 
 CHUNKS_BEFORE = 8
 """Maximum number of earlier chunks that are read to find the first line of an item: a fact and its quote are three."""
@@ -145,7 +145,7 @@ def states_in_chunks(reader: IndexReader, rows: Iterable[ChunkRow]) -> dict[int,
     }
     about = [row for row in sessions if "#^" in row.text or _is_under(row, REPEATING) or _begins_inside(row)]
     about = [row for row in about if row.id not in unoffered]
-    turns = [row for row in sessions if _is_under(row, TURNS)]
+    turns = [row for row in sessions if _is_under(row, TURNS) or _is_under(row, SUMMARY)]
     turns = turns if turns and reader.replaced() else []
     if not about and not turns:
         return unoffered

@@ -237,8 +237,9 @@ def test_what_gave_way_is_found_after_what_took_its_place(tmp_path: Path) -> Non
         "Memory.md": "## Notes\n- La boulangerie ouvre tôt, à huit heures ([[2026-11-21#^d-bbbbbbb|2026-11-21]])\n",
         DAILY: f"## Log\n- 10:00 [promoted] {said} ^d-aaaaaaa\n",
         SESSION: (
-            "---\ndate: 2026-11-20\nsource_hash: " + "a" * 64 + "\n---\n\n## Facts\n\n"
-            f"- {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n"
+            "---\ndate: 2026-11-20\nsource_hash: " + "a" * 64 + "\n---\n\n## Summary\n\n"
+            f"By rules, in the words of the conversation:\n\nOpening: “dis, {said}! On y va le samedi ?” [1]\n\n"
+            f"## Facts\n\n- {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n"
             f'  - quote:: "{said}"\n  - said by:: user, turn 1\n\n'
             f"## Turns\n\n> [1] 10:00 **user:** dis, {said}!\n"
         ),
@@ -255,12 +256,12 @@ def test_what_gave_way_is_found_after_what_took_its_place(tmp_path: Path) -> Non
         }
 
     before = scores()
-    assert len(before) == 2 and set(before.values()) == {0.0}
+    assert sorted(before.values()) == [weights.REPEATED, 0.0, 0.0]
     later = asked.root / "2026-11-21.md"
     line = "- 09:00 [promoted] La boulangerie ouvre tôt, à huit heures ^d-bbbbbbb\n"
     later.write_text(f"## Log\n{line}  - replaced:: {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n", "utf-8")
     after = scores()
-    assert set(after) == set(before) and all(each < 0 for each in after.values())
+    assert set(after) == set(before) and set(after.values()) == {weights.PENALTY}
     (asked.root / "Memory.md").write_text(f"- {said} ([[2026-11-20#^d-aaaaaaa|2026-11-20]])\n", "utf-8")
     assert {at: score for at, score in scores().items() if at in before} == before  # taken up again: it counts
 
