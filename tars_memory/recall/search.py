@@ -627,7 +627,7 @@ POOL = 50
 """
 
 NEAR_BEST = 0.5
-"""Least share of the best score for another note, or another line of a prompt, to be returned with it. Of twelve
+"""Least share of the best score for another line of a prompt, or another playbook, to be returned with it. Of twelve
 procedures and twelve questions that one of them answers, those that share a stray word with the question had up to 0.2
 of it; lines with less fill a prompt and answer nothing."""
 
@@ -822,19 +822,6 @@ def _without_neighbours(lines: Iterable[CandidateLine], chance: float) -> Iterat
         for item in filter(None, items):
             answers = any(line.counts or weights.mean(line.nearest) > chance for line in item)
             yield from item if above or answers or item[0].known.kind != scores.ITEM else ()
-
-
-def best_notes(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVector | None, mode: str) -> list[str]:
-    """Return the paths of the notes that answer a query about as well as the best one, best first.
-
-    Parameters as for :func:`scored`.
-    """
-    lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
-    best: dict[str, float] = {}
-    for line in sorted(lines, key=lambda line: -line.score):
-        best.setdefault(line.chunk.row.path, line.score)
-    least = NEAR_BEST * max(best.values(), default=0.0)
-    return [path for path, score in best.items() if score >= least]
 
 
 # --- hits of the vault and of conversations in one order

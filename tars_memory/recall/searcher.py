@@ -340,7 +340,9 @@ class Search:
         layout = self.workspace.whole.layout
         paths = tuple(f"{layout.playbooks_of(scope)}/" for scope in dict.fromkeys((self.scope, "")))
         narrowed = query.narrowed(self.scope)._replace(paths=paths)
-        return self.read(lambda reader: recall.search.best_notes(reader, query, narrowed, self._last_vector, self.mode))
+        asked = (query, narrowed, self._last_vector, self.mode)
+        found = self.read(lambda reader: recall.search.ranked(reader, *asked))
+        return [*dict.fromkeys(answer.path for answer in found)]
 
     # --- which index
 
