@@ -426,6 +426,9 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
         ("Me gusta el jazz.", "No, espera."),
         ("Amo il latino.", "Anzi no."),
         ("Gosto de samba.", "Não, espera, de choro."),
+        ("Gosto de samba.", "Aliás, esquece."),
+        ("Me gusta el jazz.", "Bueno, olvida."),
+        ("J'aime le tofu.", "Oublie."),
         ("Ik heb twee katten.", "Nee, wacht, vier."),
         ("I live in Cork.", "I mean, I lived there."),
         ("Abito a Torino e cerco un dentista.", "Cioè, abitavo."),
@@ -465,6 +468,7 @@ def test_what_dismisses_an_answer_or_goes_on_takes_nothing_back_and_scratch_that
         ("Vivo en Lima", "uy no, en Quito", "Ay no, qué horror."),
         ("Vivo a Roma", "eh no, a Siena", "Oh no, che peccato."),
         ("Moro em Lisboa", "opa, não, no Porto", "Ah não, esqueci a chave."),
+        ("O aniversário da Rita é a 4 de abril", "perdão, a 5 de abril", "Oh não, que pena."),
         ("Ik woon in Gent", "eh nee, in Brugge", "Oh nee, ik ben mijn sleutels kwijt."),
     ],
 )
@@ -477,6 +481,7 @@ def test_a_cry_before_a_denial_amends_what_was_said_only_if_another_value_follow
 
 def test_a_portuguese_no_is_no_spanish_denial() -> None:
     assert kept("Moro em Lisboa. Não, no Porto.") == ["Moro em Lisboa, não, no Porto"]
+    assert kept("Mijn tentamen is op 12 mei. O nee, 13 mei.") == ["Mijn tentamen is op 12 mei, O nee, 13 mei"]
 
 
 @pytest.mark.parametrize(
@@ -753,6 +758,7 @@ def test_a_turn_takes_back_what_the_one_before_ended_with(then: str) -> None:
     [
         ("Don't show me the solution right away.", "Actually, just show me the solution.", []),
         ("Never use emojis.", "You can use emojis again.", []),
+        ("Réponds toujours en français simple.", "Non, fais comme tu veux.", []),
         ("Bitte immer auf Englisch antworten.", "Bitte nicht mehr auf Englisch antworten.", []),
         ("Always give weights in grams.", "No, from now on give weights in ounces.", ["Give weights in ounces"]),
         ("Always give weights in grams.", "Hmm, no, ounces are better.", []),
@@ -769,6 +775,7 @@ def test_a_rule_is_taken_back_by_its_opposite_and_by_a_denial_in_the_next_turn(
     said = f"From now on, {rule[0].lower()}{rule[1:]}" if rule.startswith("Don't") else rule
     assert len(kept(said)) == 1 + ("Cork" in said)
     assert kept(said, "OK.", then) == left
+    assert kept(f"{said} {then}") == left
 
 
 @pytest.mark.parametrize(
@@ -1363,7 +1370,7 @@ def test_what_the_person_prefers_to_be_done_and_what_is_to_be_asked_before_are_r
 @pytest.mark.parametrize(
     ("before", "said"),
     [
-        ("J'habite à Lyon avec ma mère.", "Tutoie-moi"), ("Ich wohne in Köln.", "Duze mich"),
+        ("J'habite à Lyon avec ma mère.", "Tutoie-moi"), ("Ich wohne in Köln.", "Duze mich bitte immer"),
         ("Abito a Roma con mia madre.", "Dammi del tu"), ("Vivo en Sevilla con mi madre.", "Tutéame"),
         ("Eu moro em Lisboa com o meu pai.", "Trata-me por tu"), ("Ik woon in Utrecht.", "Tutoyeer me"),
     ],
@@ -1412,6 +1419,7 @@ def test_what_is_about_one_thing_or_says_nothing_in_words_is_no_rule(said: str) 
         ("Act as a customs officer.", "I live in Chicago.", "OK, enough role-play", "I live in Derby"),
         ("Let's play a game: you are a cop.", "I own a dog.", "Ha ha, ok, the game is over", "I live in Bath"),
         ("Tu so, als wärst du mein Chef.", "Ich habe drei Kinder.", "Das Rollenspiel ist zu Ende", "Ich wohne in Ulm"),
+        ("Lass uns ein Vorstellungsgespräch üben, du fragst.", "Ich heiße Al.", "Übung vorbei", "Ich wohne in Kiel"),
         ("Joue le recruteur.", "J'habite à Nice.", "On arrête le jeu de rôle", "J'habite à Lyon"),
         ("Actúa como un profesor.", "Vivo en Texas.", "Vale, paramos ya el juego", "Vivo en Lima"),
         ("Facciamo un gioco di ruolo.", "Vivo a Camelot.", "Basta così con il gioco", "Vivo a Bari"),

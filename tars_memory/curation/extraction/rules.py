@@ -333,8 +333,10 @@ def _corrected_by(
     asked = end[0].text if end and end[0].asks else ""
     orders = not sentence.asks and all(fact.seen for fact in facts if fact.quote == quote)
     for old in (old for old in before if old.seen and orders):
-        ended = denies and opens and " ".join(recent[0].text.split()).endswith(old.quote)
-        nodded = ended and (asker is None or len(_WORD.findall(asker.text)) <= FEW_WORDS)  # so it denies no answer
+        behind = recent[0].text if opens else turn.text[: sentence.start]
+        ended = denies and " ".join(behind.split()).endswith(old.quote)
+        nodded = ended and (not opens or asker is None or len(_WORD.findall(asker.text)) <= FEW_WORDS)
+        # where the answer is only a nod, it is no answer that is denied
         if _lifts(quote, old.text, lang) or (nodded and (new or _common(quote, old.text) < 0.5)):
             yield old
     if new:
