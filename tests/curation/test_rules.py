@@ -514,6 +514,7 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Message from the landlord: Good morning. I have two cats.", []),
         ("My mum: Hi love. I have two cats.", []),
         ("Mum: Hi love. I have two cats.", []),
+        ("Headline: I have two wives. I live in Utah.", []),
         ("Ann writes: Hi. I have two cats.", []),
         ("For example: I live in Rome. I have two cats.", []),
         ("Mensaje de mi madre: Hola hija. Tengo dos gatos. ¿Qué le respondo?", []),

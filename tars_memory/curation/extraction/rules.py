@@ -635,21 +635,22 @@ class _UserTurn:
     def _labels(self, sentence: Sentence) -> bool:
         """Whether a sentence, if it states nothing, announces what somebody says and goes on to say in the next ones.
 
-        What is said begins with a capital letter, or is of somebody themselves. A word or two before the colon (``Quick
-        question:``) may announce what the person says, unless they name somebody (``My mum: …``).
+        What is said is of somebody themselves, or begins with a capital letter; then a word or two before the colon
+        (``Quick question:``) may announce what the person says, unless they name somebody (``My mum: …``).
         """
         label = _LABEL.match(sentence.text, self._statement(sentence)[0])
         if label is None:
             return False
         behind = _plain(sentence)[label.end() :]
-        announces = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
-        if behind[:1].isupper():
-            mine = phrase_pattern("kinds", "mine", r"(?<!\w){}\s")
-            kinds = (_NAME, mine, phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
-            says = self.lang.pattern("others").search(f", {label[0]}")  # "Ann writes: …"
-            return announces or says is not None or any(kind.search(label[0]) for kind in kinds)
         verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
-        return announces and (verb or _names_me(behind, self.lang))
+        if not sentence.asks and (verb or _names_me(behind, self.lang)):
+            return True
+        mine = phrase_pattern("kinds", "mine", r"(?<!\w){}\s")
+        kinds = (_NAME, mine, phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
+        says = self.lang.pattern("others").search(f", {label[0]}")  # "Ann writes: …"
+        long = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
+        names = says is not None or any(kind.search(label[0]) for kind in kinds)
+        return behind[:1].isupper() and (long or names)
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
