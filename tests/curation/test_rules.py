@@ -784,6 +784,7 @@ def test_a_rule_is_taken_back_by_its_opposite_and_by_a_denial_in_the_next_turn(
     [
         ("I don't eat meat.", "Forget what I told you about the meat."),
         ("I work at Asda.", "Forget what I said about Asda and the cats."),
+        ("I work at Asda.", "Actually, forget the Asda part, it's over."),
         ("Ich trinke keinen Kaffee.", "Vergiss das mit dem Kaffee."),
         ("Ich trinke keinen Kaffee.", "Vergiss, was ich über Kaffee gesagt habe."),
         ("Vivo en Lima.", "Olvida lo que dije sobre Lima."),
@@ -1396,6 +1397,8 @@ def test_a_form_of_address_is_a_rule_however_short(before: str, said: str) -> No
         "Non darmi consigli medici.", "Não me dês exemplos.", "Geef me geen links.", "Ne me donne pas d'indices.",
         "Schick mir keine Tabellen. Was ist ein Monoid?", "Don't send me tables for task 4.",
         "Ne m'attends pas.", "Ne me donne pas de réponse tout de suite.", "Non mandarmi codice adesso.",
+        "Zeig mir diesmal nur drei Ideen.", "Rispondi stavolta sempre in inglese.",
+        "Responde sempre em inglês desta vez.",
         "Never use nuts in today's recipe.", "Please never use Python here, only C.",
         "Always remember to breathe, my yoga teacher says.",
         "Non chiedermi dove abito.", "No me des código ahora.", "Não me dê código agora.", "Não fale comigo agora.",
