@@ -5,6 +5,7 @@ import signal
 import sys
 from contextlib import suppress
 from difflib import unified_diff
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,12 @@ from tars_memory import disk, jobs, vault
 from tars_memory.doors.cli.app import program
 from tars_memory.doors.cli.call import Call, Command, call_of, command, flag, option, word
 from tars_memory.doors.cli.output import clean, counted, discard, line, masked, show_rows
-from tars_memory.errors import ModelUnavailableError, StateError, UnwritableError, UsageError, reason
+from tars_memory.errors import ModelUnavailableError, SettingsError, StateError, UnwritableError, UsageError, reason
 from tars_memory.jobs import hooks
 from tars_memory.settings import ACTOR, AUTHOR, AUTO, PROJECT, HookOptions, Settings, allows, find_vault, here
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from tars_memory.jobs.hosts import Edit, Hosts
@@ -306,14 +307,27 @@ def _prepare(call: Call) -> None:
 
 
 def _planned(call: Call, hosts: "Hosts", action: str, names: list[str]) -> "list[Edit]":
-    """Plan the changes of all files, so that a failure with one comes before anything is written."""
-    if action == "uninstall":
-        return [edit for name in names for edit in hosts.uninstall(name)]
-    settings = Settings(call.env)
-    root = find_vault(call.vault, settings, here())
-    vault = str(root) if call.vault or not settings.vault_path() else ""
-    server = find_spec("mcp") is not None
-    return [edit for name in names for edit in hosts.install(name, program(), vault, server=server)]
+    """Plan the changes of all files, so that a failure with one comes before anything is written.
+
+    Raises:
+        SettingsError: a file can't be changed; the hint has the command for the other agents.
+    """
+    plan: Callable[[str], list[Edit]] = hosts.uninstall
+    if action == "install":
+        settings = Settings(call.env)
+        root = find_vault(call.vault, settings, here())
+        vault = str(root) if call.vault or not settings.vault_path() else ""
+        server = find_spec("mcp") is not None
+        plan = partial(hosts.install, program=program(), vault=vault, server=server)
+    edits: list[Edit] = []
+    for name in names:
+        try:
+            edits += plan(name)
+        except SettingsError as error:
+            if others := " ".join(other for other in names if other != name):
+                error.hint = f"{error.hint}; for the others: tars-memory hook {action} {others}"
+            raise
+    return edits
 
 
 def _difference(edit: "Edit") -> str:
