@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from random_documents import document as random_document
 
+from tars_memory.curation import gather
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
 from tars_memory.curation.tidying import findings
@@ -289,6 +290,13 @@ def test_the_places_of_a_frequent_word_are_compared_by_a_sum(memory: Memory) -> 
     parts = {name: [*found] for name, found in indexer.rows(memory.workspace.index().connection())}
     (tea,) = [row for row in parts["words of notes"] if row[0] == "tea"]
     assert (len(tea), tea[1]) == (3, 50)
+
+
+def test_no_line_is_compared_where_nothing_waits(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(memory.workspace.vault.root, "Memory.md").write_bytes(bullets(3))
+    monkeypatch.setattr(gather, "key_of", None)  # nobody asks for words
+    monkeypatch.setattr(gather, "_stems", None)
+    assert memory.review(writes=False).waiting().proposals == []
 
 
 def test_undo_masks_each_state_of_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -312,11 +312,15 @@ class _TierNotes:
         self.facts = candidates.StatedFacts(tier, ctx.settings.facts)
         self.promoted = {line.entry.provenance.casefold() for line in self._lines if line.entry.provenance}
         self.lines = {line.shown.ref: line.shown for line in self._lines if line.shown.raw}
-        self._known_words = {key_of(line.entry.text) for line in self._lines}
         self._siblings: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
             if line.note:
                 self._siblings.setdefault(line.note, []).append(number)
+
+    @cached_property
+    def _known_words(self) -> set[statements.Key]:
+        """The words of the lines, as they are compared; of a long note they take seconds, and often nothing waits."""
+        return {key_of(line.entry.text) for line in self._lines}
 
     def questions(self, vault: Vault, today: date, notices: list[str]) -> list[Proposal]:
         """Return the questions which of some lines holds: left by merges, or about facts that contradict each other."""
@@ -571,12 +575,21 @@ class Sections:
     def __init__(self, entries: Sequence[Entry], titles: Sequence[str], notes: str) -> None:
         self.notes = next((title for title in titles if title.casefold() == notes.casefold()), notes)
         self.titles = list(dict.fromkeys(title for title in titles if title))
-        self._lines = [(entry.section, frozenset(_stems(entry.text))) for entry in entries if entry.section]
+        self._entries = entries
         self._tags: dict[str, set[str]] = {}
         for entry in entries:
             for tag in entry.tags:
                 self._tags.setdefault(tag.casefold(), set()).add(entry.section)
-        self._counts = Counter(stem for _, stems in self._lines for stem in stems)
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, frozenset[str]]]:
+        """Section and stems of each entry that has a section."""
+        return [(entry.section, frozenset(_stems(entry.text))) for entry in self._entries if entry.section]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        """Stem → number of those entries with it."""
+        return Counter(stem for _, stems in self._lines for stem in stems)
 
     def best(self, text: str, tags: Sequence[str] = ()) -> str:
         """Return the heading that a line with these words belongs under; it may not exist yet."""
