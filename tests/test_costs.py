@@ -23,7 +23,7 @@ from tars_memory.curation.extraction.drawing import Known
 from tars_memory.curation.tidying import findings
 from tars_memory.errors import TarsError
 from tars_memory.index import indexer
-from tars_memory.jobs import doctor
+from tars_memory.jobs import doctor, forgetting
 from tars_memory.language import statements
 from tars_memory.memory import Memory
 from tars_memory.recall.loaded import Loaded
@@ -297,6 +297,24 @@ def test_no_line_is_compared_where_nothing_waits(memory: Memory, monkeypatch: py
     monkeypatch.setattr(gather, "key_of", None)  # nobody asks for words
     monkeypatch.setattr(gather, "_stems", None)
     assert memory.review(writes=False).waiting().proposals == []
+
+
+def test_the_removal_of_a_forgotten_line_is_planned_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(memory.workspace.vault.root, "Memory.md").write_bytes(bullets(3))
+    planned: list[str] = []
+    plan = forgetting._Plan
+    monkeypatch.setattr(forgetting, "_Plan", lambda *given: planned.append(given[1]) or plan(*given))
+    memory.forget("bullet 1 of many")
+    assert planned == ["Memory.md"]
+
+
+def test_only_entries_with_all_words_of_a_copy_are_taken_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(memory.workspace.vault.root, "Memory.md").write_bytes(bullets(3))
+    read: list[str] = []
+    plain = forgetting.wordings
+    monkeypatch.setattr(forgetting, "wordings", lambda text: read.append(text) or plain(text))
+    assert len(forgetting.copies_of(memory.workspace.capture(), "bullet 1 of many").entries) == 1
+    assert {*read} == {"bullet 1 of many"}
 
 
 def test_undo_masks_each_state_of_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import contextlib
 import io
 import json
 import re
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -126,6 +126,7 @@ class Copies:
         self.first = entry
         read = ctx.vault.readable(_note_paths(ctx))
         self._notes = {path: Note.of(ctx.layout, path, data) for path, data in read}
+        self._plans: dict[str, tuple[bytes, _Plan]] = {}
         while kind != BOOK and self._grow():
             pass
 
@@ -160,7 +161,7 @@ class Copies:
                 continue
             if not self._may_hold(self._notes[path].data) and not self.renamed(path):
                 continue
-            copies = [Copy(path, line, text) for line, text in _Plan(self, path, self._notes[path].data).removed]
+            copies = [Copy(path, line, text) for line, text in self._plan(path, self._notes[path].data).removed]
             if self.renamed(path):
                 copies.append(Copy(path, 0, path))
             if copies:
@@ -175,7 +176,7 @@ class Copies:
         layout, rules = self._ctx.layout, self._ctx.layout.procedural
         found: list[Copy] = []
         if rules in self._notes and rules != self.first.path and not self._ctx.may_write_rules:
-            found += [Copy(rules, line, text) for line, text in _Plan(self, rules, self._notes[rules].data).removed]
+            found += [Copy(rules, line, text) for line, text in self._plan(rules, self._notes[rules].data).removed]
         others = [path for path in sorted(self._ctx.vault.paths()) if layout.is_ours(path) and path not in self._notes]
         sentences = self.sentences()
         for path, data in self._ctx.vault.readable(others):
@@ -227,7 +228,13 @@ class Copies:
 
     def without(self, path: str, data: bytes) -> list[Splice]:
         """Return the splices that remove the copies from a note."""
-        return _Plan(self, path, data).splices
+        return self._plan(path, data).splices
+
+    def _plan(self, path: str, data: bytes) -> _Plan:
+        """Return the removal from a note; it is made once for the same bytes."""
+        if path not in self._plans or self._plans[path][0] != data:
+            self._plans[path] = data, _Plan(self, path, data)
+        return self._plans[path][1]
 
     def renamed(self, path: str) -> str:
         """Return a new path for a session note whose name gives the statement away; empty if it doesn't."""
@@ -261,8 +268,12 @@ class Copies:
             return True
         if entry.path == self._facts:
             return entry.path == self.first.path and _statement(entry, self._facts) in self.texts
+        known = [words for text in self.texts for words in _wordings(text)]
+        text = folded(entry.text)
+        if not any(all(unit in text for unit in words) for words in known):
+            return False
         found = wordings(entry.text)
-        return any(words in found for text in self.texts for words in wordings(text))
+        return any(words in found for words in known)
 
     def _grow(self) -> bool:
         """Search the notes once more with the ids and wordings known by now; return whether that found new ones."""
@@ -368,6 +379,10 @@ class _Plan:
             if block.kind in ("paragraph", "quote") and mentions(text, self._sentences):
                 self.removed.append((block.start_line, " ".join(text.split())))
                 _remove_lines(changes, block.start_line, block.end_line)
+
+
+_wordings = lru_cache(maxsize=64)(wordings)
+"""The wordings of a copy, with which each entry is compared."""
 
 
 def _remove_lines(changes: Changes, start_line: int, end_line: int) -> None:
