@@ -630,6 +630,9 @@ NEAR_BEST = 0.5
 """Least share of the best score for another line of a prompt, or another playbook, to be returned with it. Of twelve
 procedures and twelve questions that one of them answers, those that share a stray word with the question had up to 0.2
 of it; lines with less fill a prompt and answer nothing."""
+ABOVE_CHANCE = 0.10
+"""How much nearer than words by chance a bullet without a word of the query has to be to answer it. Conversations lose
+nothing by it; in German notes, which the model can't read, such bullets are up to .05 above chance."""
 
 
 class Answer(NamedTuple):
@@ -796,7 +799,8 @@ def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVec
     Parameters as for :func:`scored`.
     """
     lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
-    lines = [*_without_neighbours(lines, weights.scale_of(vector.model if vector else "").lines_above)]
+    chance = weights.scale_of(vector.model if vector else "").lines_above
+    lines = [*_without_neighbours(lines, chance + ABOVE_CHANCE)]
     worth = {line: line.score - (weights.LINE_NAMED if line.score > LEAST_NAMED else 0.0) for line in lines}
     best = max(worth.values(), default=0.0)
     found: list[Answer] = []
@@ -808,9 +812,9 @@ def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVec
     return found
 
 
-def _without_neighbours(lines: Iterable[CandidateLine], chance: float) -> Iterator[CandidateLine]:
+def _without_neighbours(lines: Iterable[CandidateLine], least: float) -> Iterator[CandidateLine]:
     """Yield the lines but the bullets that merely stand in a chunk with a line that answers: neither they nor what is
-    nested below them holds a word of the query, or is nearer to one than by ``chance``.
+    nested below them holds a word of the query, or is as near to one as ``least``.
     """
     for chunk, of_chunk in groupby(lines, key=lambda line: line.chunk):
         own = {term for line in chunk.lines for term in line.counts}
@@ -820,7 +824,7 @@ def _without_neighbours(lines: Iterable[CandidateLine], chance: float) -> Iterat
             items += [] if line.known.indent else [[]]
             items[-1].append(line)
         for item in filter(None, items):
-            answers = any(line.counts or weights.mean(line.nearest) > chance for line in item)
+            answers = any(line.counts or weights.mean(line.nearest) >= least for line in item)
             yield from item if above or answers or item[0].known.kind != scores.ITEM else ()
 
 

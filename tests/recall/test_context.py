@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import packed
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from tars_memory.doors.cli.output import masked_value, to_json
 from tars_memory.errors import UsageError
 from tars_memory.memory import Memory
+from tars_memory.recall import search, weights
 from tars_memory.testing import FrozenClock, HashEmbedder, make_vault
 
 NOTES = {
@@ -275,6 +278,21 @@ def test_a_prompt_ends_where_nothing_answers_any_more(tmp_path: Path) -> None:
     assert "her own sheep" in about_wool and "night train" not in about_wool
     assert "Cork" in made.context("blood type", mode="lexical").text  # but each prompt need not repeat it
     assert made.context("in which city do I live: lives in?", loaded=False).text.count("Cork") == 1
+
+
+def test_a_bullet_that_is_near_by_chance_answers_nothing() -> None:
+    chunk = SimpleNamespace(date=0.0, counts={"tea": 1})
+
+    def line(nearness: float, kind: str = "item", indent: int = 0, **counts: int) -> Any:
+        known = SimpleNamespace(kind=kind, indent=indent)
+        return SimpleNamespace(chunk=chunk, known=known, counts=counts, nearest=[nearness, 0.0])
+
+    chunk.lines = [line(0.9, tea=1), line(0.5), line(0.1), line(0.7, indent=2), line(0.7), line(0.0, "text")]
+    least = weights.NEAREST_FLOOR + search.ABOVE_CHANCE
+    kept = [chunk.lines.index(each) for each in search._without_neighbours(chunk.lines, least)]
+    assert kept == [0, 2, 3, 4, 5]
+    chunk.counts = {"tea": 2, "pot": 1}  # its heading holds a word, too
+    assert [*search._without_neighbours(chunk.lines, least)] == chunk.lines
 
 
 def test_bullets_of_a_long_memory_are_given_without_those_around_them(tmp_path: Path) -> None:
