@@ -112,12 +112,13 @@ _DENIED = re.compile(
 )
 """A name, number or word that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln, sorry``."""
 _AMENDS = (
-    r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,3}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
-    r"(?:(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*|\W+\d+\.?(?: (?:d[eio] )?[^\W\d]{3,10})?(?P<more>,.*|\W*))"
+    r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,2}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
+    r"(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
 )
-"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; a
-number may be a day, and words may follow it (``sorry, 4 May, I misread it``); but ``no Netflix`` is something else.
+"""A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
+``no Netflix`` is something else.
 """
+_PAUSE = re.compile(r"[,;:…–—]|\s-")
 _MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
 """The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
 _SMALL = r"\W*{}\s*[,;:…–—-]\s*([^\W\d_]+)\W*"
@@ -434,8 +435,13 @@ def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     values = _VALUE.findall(plain, rethinks.end() if rethinks else 0)
     if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
         forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
-        found = next(filter(None, (phrase_pattern(*form).fullmatch(plain) for form in forms)), None)
-        if found and not _DENIED.search(found.groupdict().get("more") or ""):
+        if any(phrase_pattern(*form).fullmatch(plain) for form in forms):
+            return True
+    opens = any(phrase_pattern("feedback", key, r"\W*{}\b").match(plain) for key in ("denies", "repairs"))
+    denied = _DENIED.search(plain)
+    if opens and not sentence.asks and not (denied and _has(said, denied["value"])):  # "sorry, three, of course"
+        parts = [part for part in _PAUSE.split(plain)[1:3] if len(_WORD.findall(part)) <= WORDS_OF_A_CLAUSE]
+        if statements.read(said).numbers and any(statements.read(part).numbers for part in parts):
             return True
     if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks or rethinks:
         return False
