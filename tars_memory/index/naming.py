@@ -27,6 +27,11 @@ TOPICS = "topics"
 _OF_SCOPE = "JOIN scopes s ON s.id = n.scope WHERE s.name IN ('', ?)"
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+[+#]*")
+_NUMBER = re.compile(
+    r"^\d+(?:[a-zT]\d+)*[a-z]?\b[\d\W_]*(?:T\d[\d\W_]*)?(?<=[\W_])(?![TW]\d)(?=[^\W\d_])"
+    r"|(?<=[^\W\d_])[\W_]+\d[\d.:T_-]{7,}$"
+)
+"""Number (``12a3``), day or time before a file's name (Zettelkasten, notes in order), day or time behind it."""
 MAX_NAME = 300
 """Maximum number of characters of a name that are compared."""
 MAX_WORDS, MAX_NAME_WORDS = 64, 16
@@ -116,7 +121,7 @@ class NameTable:
                 found.setdefault(note, []).append((wrong, size, written))
         sql = f"SELECT n.id FROM json_each(?) j JOIN notes n ON n.id = j.value {_OF_SCOPE} AND n.tier <> ?"
         notes = self._rows(f"{sql} ORDER BY n.path", found, self._scope, TIERS.index("episodic"))
-        nearest = sorted((match for (note,) in notes for match in found[note]), key=lambda match: match[:2])
+        nearest = sorted((min(found[note]) for (note,) in notes), key=lambda match: match[:2])
         if nearest and not nearest[0][0]:
             return []
         names: dict[str, str] = {}
@@ -330,8 +335,10 @@ def keys_within(text: str) -> list[str]:
 
 
 def names_of(path: str, title: str, aliases: Iterable[str]) -> list[str]:
-    """Return the names of a note as written: file name, title, aliases."""
-    return list(dict.fromkeys((_stem(path), title, *aliases)))
+    """Return the names of a note as written: file name, title, aliases, file name without its number or date."""
+    name = _stem(path)
+    bare = _NUMBER.sub("", name) if name[:1].isdecimal() or name[-1:].isdecimal() else name
+    return list(dict.fromkeys((name, title, *aliases, bare)))
 
 
 def keys_of(path: str, title: str, aliases: Iterable[str]) -> dict[str, str]:

@@ -116,6 +116,7 @@ class Candidate:
         query_share: the same, counting all words of the query.
         name_is_query: whether the query is a name of its note, or the day of its daily note.
         name_in_query: whether the query contains a name of its note, or the subject of its facts.
+        heading_is_query: whether the query is a heading above it.
         subject: of its first fact; '' without facts.
         counts: by term the number of occurrences in it, its headings and the names of its note.
         named: the terms of its headings and of the names of its note, if the query contains such a name: they don't
@@ -124,7 +125,7 @@ class Candidate:
     """
 
     words = note_words = name_meaning = date = date_worth = name_share = query_share = 0.0
-    name_in_query = name_is_query = False
+    name_in_query = name_is_query = heading_is_query = False
     subject = ""
     named = frozenset[str]()
     meaning: float | None = None
@@ -254,6 +255,7 @@ def gather(
         chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
         chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
         chunk.subject = subjects.get(chunk.row.id, "")
+    _mark_headed(chunks, key(query.meaning))
     known = by_words or any(held.values())
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)
@@ -295,6 +297,17 @@ def _candidates(
         _add_lines(chunk, unanswering(reader, query, row, chunk.decided, excluded))
         found.append(chunk)
     return found, hidden
+
+
+def _mark_headed(chunks: Sequence[Candidate], asked: str) -> None:
+    """Let a query of several words that is a heading name the chunks below it, unless more than :data:`NAMESAKES` notes
+    have this heading. A single word more often asks for what the vault says of it.
+    """
+    below = [chunk for chunk in chunks if asked in map(key, chunk.row.headings)] if len(name_parts(asked)) > 1 else []
+    if len({chunk.row.note_id for chunk in below}) <= NAMESAKES:
+        for chunk in below:
+            chunk.heading_is_query = True
+            chunk.name_share = chunk.query_share = 1.0
 
 
 def _leave_out_common(chunks: Sequence[Candidate], held: Mapping[str, int], common: float) -> None:

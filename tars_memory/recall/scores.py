@@ -175,7 +175,7 @@ def _score(chunks: list[Candidate], pool: Pool, query: Query, *, by_meaning: boo
         for line in chunk.lines:
             in_line = words[i] * by_words
             close = _above(nearest[i], floor) * by_nearest if by_nearest else line.words * own_words
-            held = sum(share for term, share in as_written.items() if term in line.counts) if as_written else 0.0
+            held = sum(share for term, share in as_written.items() if chunk.heading_is_query or term in line.counts)
             line.parts = (
                 weights.SPREAD * weights.LINE_WORDS * in_line,
                 weights.SPREAD * weights.LINE_CHUNK_WORDS * in_chunk,

@@ -265,6 +265,18 @@ def test_who_finds_something_is_offered_no_other_name(vault):
     assert "did_you_mean" not in result.as_dict()
 
 
+def test_a_heading_finds_its_section_first_though_other_notes_have_its_words(tmp_path):
+    notes = {f"{n}.md": f"On day {n} the plants, which Ada left, got their watering. 植物浇水。\n" for n in range(30)}
+    notes |= {f"week {n}.md": "## Notes on the week\n\nRain.\n" for n in range(5)}
+    notes["House.md"] = "## Watering plants\n\nTwice a week.\n\n## 植物浇水\n\n每周两次。\n"
+    vault = Recalled(tmp_path, notes)
+    for text, line in (("watering the PLANTS", "Twice a week."), ("植物浇水", "每周两次。")):
+        assert vault.search(text, "lexical").hits[0].best_line[1] == line
+    named = [hit.explain["note: name"] for hit in vault.search("notes on the week", "lexical", explain=True).hits]
+    assert max(named) < NOTE_NAME, "a heading of many notes names none"
+    vault.close()
+
+
 @pytest.mark.parametrize(
     ("typed", "meant", "count"),
     [("abc", "abc", 0), ("acb", "abc", 1), ("ab", "abc", 1), ("xyz", "abc", 3), ("", "ab", 2)],
@@ -299,6 +311,32 @@ def test_a_note_with_an_id_for_a_name_is_found_by_the_title_that_it_opens_with(t
         for text, path in zip(("w Kongres", "Jean de La Ville"), titled, strict=True):
             assert memory.search(text, mode=mode).hits[0].path == path
         assert memory.note_called("kongres w Toruniu") == "202310101010.md"
+
+
+def test_a_file_name_without_its_number_or_day_is_a_name_behind_those_that_are_whole(tmp_path):
+    notes = {f"{n}.md": f"An idea on rivers, tax, a review of the budget {n}.\n" * 3 for n in range(20)}
+    numbered = {
+        "Idea on rivers": "202403171015 Idea on rivers.md",
+        "Budget review": "Budget review 2024-03-16.md",
+        "tax": "11.02 - Tax.md",
+        "rain": "12a3 Rain.md",
+        "hail": "20240317T1015 Hail.md",
+        "مذكرات": "٢٠٢٤-٠٣ مذكرات.md",
+        "Twice": "2024-03-16 Twice.md",
+    }
+    notes |= dict.fromkeys(numbered.values(), "Rain.\n") | {"2024-W12.md": "Snow.\n", "20240318T1015.md": "Hail.\n"}
+    notes |= {f"2024-03-1{n} Standup.md": f"Rain {n}.\n" for n in range(5)}
+    with Memory(make_vault(tmp_path / "vault", notes)) as memory:
+        for text, path in numbered.items():
+            assert memory.search(text, mode="lexical").hits[0].path == path
+            assert memory.note_called(text) == path
+        for text in ("W12", "T1015"):
+            with pytest.raises(NotFoundError):
+                memory.note_called(text)
+        with pytest.raises(UsageError, match="5 notes are called 'standup'"):
+            memory.note_called("standup")
+        (tmp_path / "vault" / "Twice.md").write_text("Sun.\n")
+        assert memory.note_called("twice") == "Twice.md"
 
 
 def test_only_a_first_heading_of_level_1_names_a_note_and_a_file_name_goes_before_it(tmp_path):
