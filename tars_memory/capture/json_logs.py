@@ -22,8 +22,8 @@ MAX_DEPTH = 6
 
 CONTENTS = ("content", "parts", "text", "value")
 """Keys of a message's content."""
-ROLE_KEYS = ("role", "from", "sender", "author")
-"""Keys of a message's role."""
+ROLE_KEYS = ("role", "from", "sender", "author", "type")
+"""Keys of a message's role; Gemini's command line and LangChain have it as the type."""
 
 _TEXT = frozenset({"text", "input_text", "output_text", "markdown", "audio_transcription"})
 """Types of content parts with text."""

@@ -20,15 +20,16 @@ MAX_BYTES = 100_000_000
 MAX_LABELS = 1_000_000
 """Maximum number of lines that may begin a turn; a text with more of them is a table, not a conversation."""
 
+_OWN = "you, me, i, q, question, ich, du, yo, moi, ik, mig, я, 我, 你, 私, あなた"
 _LABELS: dict[Role, str] = {
     "user": (
-        "you, me, i, q, question, ich, du, nutzer, benutzer, utilisateur, usuario, utente, gebruiker, usuário, yo, "
-        "moi, ik, mig, я, 我, 你, 私, użytkownik, uživatel, používateľ, felhasználó, utilizator, utilizador, käyttäjä, "
+        f"{_OWN}, nutzer, benutzer, utilisateur, usuario, utente, gebruiker, usuário, "
+        "użytkownik, uživatel, používateľ, felhasználó, utilizator, utilizador, käyttäjä, "
         "bruker, bruger, användare, kullanıcı, χρήστησ, người dùng, pengguna, пользователь, человек, користувач, "
-        "用户, 用戶, 使用者, 人类, 人類, ユーザー, ユーザ, あなた, 사용자, المستخدم, משתמש, उपयोगकर्ता, ผู้ใช้"
+        "用户, 用戶, 使用者, 人类, 人類, ユーザー, ユーザ, 사용자, المستخدم, משתמש, उपयोगकर्ता, ผู้ใช้"
     ),
     "assistant": (
-        "a, answer, gemini, copilot, codex, llm, assistent, assistente, asistente, ki, ia, asystent, asistent, "
+        "a, answer, copilot, codex, cursor, llm, assistent, assistente, asistente, ki, ia, asystent, asistent, "
         "asszisztens, asistan, yapay zeka, avustaja, assistant ia, βοηθόσ, trợ lý, asisten, ассистент, помощник, "
         "ии, асистент, помічник, 助手, 助理, 人工智能, 机器人, 機器人, アシスタント, 어시스턴트, 비서, "
         "المساعد, עוזר, सहायक, ผู้ช่วย"
@@ -38,6 +39,8 @@ _LABELS: dict[Role, str] = {
 }
 WORDS = ROLES | {word: role for role, words in _LABELS.items() for word in words.split(", ")}
 """Roles by label, in ``casefold`` form; a speaker with any other label (except a model's name) is a person."""
+USERS = {word for word, role in WORDS.items() if role == "user"}.difference(_OWN.split(", "))
+"""Labels that only programs give to a person: who speaks beside a ``User`` under a name of its own is the model."""
 
 _ORDINARY = (
     "note notes todo date time subject from to cc bcc re fwd ps http https ftp mailto summary result results example "
@@ -73,13 +76,13 @@ def _stamp(number: int) -> str:
 
 
 _BEFORE = rf"(?:{_stamp(1)}[ ]{{0,3}}[-–—|]?[ ]{{0,3}})?"
-_AFTER = rf"(?:[ ]?[·—–-]?[ ]?{_stamp(2)})?"
+_AFTER = rf"(?:[ ]?[·—–-]?[ ]?(?:\([^()]{{0,60}}?[ ])??{_stamp(2)}|[ ](?P<aside>\([^()]{{1,60}}\)))?"
 _COLON = r"[ \xa0\u202f]?[:：]"
 """A colon, in French after a blank, which keyboards and word processors make a narrow or non-breaking one."""
 _PLAIN = re.compile(rf"{_BEFORE}{_LABEL}[ \xa0\u202f]?(?::(?=[ \xa0\t]|$)|：)[ \xa0\t]*(?P<text>.*)$")
 _BOLD = re.compile(
-    rf"(?:[-*+][ ])?{_BEFORE}(?:\*\*|__)(?:[^\w\s#*]{{1,3}}[ ])?{_LABEL}{_AFTER}"
-    rf"(?:{_COLON}(?:\*\*|__)|(?:\*\*|__)(?:[ ]?{_stamp(3)})?(?:{_COLON}|[ ]?$))[ \xa0\t]*(?P<text>.*)$"
+    rf"(?:[-*+][ ])?_?{_BEFORE}(?:\*\*|__)(?:[^\w\s#*]{{1,3}}[ ])?{_LABEL}{_AFTER}"
+    rf"(?:{_COLON}(?:\*\*|__)|(?:\*\*|__)_?(?:[ ]?{_stamp(3)})?(?:{_COLON}|[ ]?$))[ \xa0\t]*(?P<text>.*)$"
 )
 _HEADING = re.compile(
     rf"#{{1,6}}[ ]+(?:[^\w\s#*]{{1,3}}[ ])?(?:\*\*)?{_LABEL}(?:\*\*)?{_AFTER}(?:{_COLON})?(?:\*\*)?[ ]*$"
@@ -144,6 +147,7 @@ class _Text:
         source: its name.
         title: from the front matter; empty if it has none.
         doubt: why it isn't certain who said what; empty if it is.
+        by_program: whether a program labelled the turns, as ``User`` and with a name for the model.
         day: from the front matter or the name; None if neither has one.
         body: index of the first line after the front matter.
         labels: the lines that may begin a turn.
@@ -155,6 +159,7 @@ class _Text:
         self.source = source
         self.title = ""
         self.doubt = ""
+        self.by_program = False
         self.day = day_in(re.split(r"[/\\]", source)[-1])
         self.body = self._front_matter()
         self.labels = self._labels()
@@ -163,6 +168,7 @@ class _Text:
     def transcript(self) -> Transcript | None:
         """Return the conversation; None if there is none."""
         speakers = self._speakers()
+        self.by_program = any(label in USERS for _, label in speakers)
         labels = self._turn_labels([label for label in self.labels if (label.style, label.name.casefold()) in speakers])
         if len(labels) < 2:
             return None
@@ -178,16 +184,21 @@ class _Text:
             moment, day = self._moment(label, moment, day)
             lines = [label.text, *self.rows[label.row + 1 : end]]
             if label.style.startswith(">"):
-                if _role(label.name) == "user":  # text below the quote is somebody else's
+                if self._role_of(label) == "user":  # text below the quote is somebody else's
                     lines = [label.text, *takewhile(_QUOTED.match, lines[1:])]
                 lines = [_QUOTED.sub("", line) for line in lines]
             while lines and (not lines[-1].strip() or self._is_separator(lines[-1])):
                 lines.pop()
-            draft.add_turn(_role(label.name), "\n".join(lines), speaker=name(label.name), time=moment)
+            draft.add_turn(self._role_of(label), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
             draft.start = local(self.day, time(0, 0))
         found = draft.transcript(self.source, FORMAT)
         return found._replace(doubt=self.doubt) if found else None
+
+    def _role_of(self, label: Label) -> Role:
+        """Return the role of a label; beside a ``User`` whoever has a name is the model."""
+        is_name = self.by_program and label.name.casefold() not in WORDS
+        return "assistant" if is_name else _role(label.name)
 
     def _turn_labels(self, labels: list[Label]) -> list[Label]:
         """Return the labels that begin a turn.
@@ -196,7 +207,7 @@ class _Text:
         of the person only counts if it has the form that the first ones in the log have; otherwise its line stays part
         of the answer. Labels of other speakers always count.
         """
-        roles = [_role(label.name) for label in labels]
+        roles = [self._role_of(label) for label in labels]
         if len(labels) < 2 or "assistant" not in roles:
             return labels
         spaced = self._is_separated(labels[1].row)
@@ -212,7 +223,7 @@ class _Text:
                 alike = stamps.setdefault(label.name, stamp) == stamp and (label.name == first.name or not by_role)
                 if not alike or (answered and spaced and not self._is_separated(label.row)):
                     continue
-                if answered and by_role and not label.clock and _role(kept[-1].name) == "user":
+                if answered and by_role and not label.clock and self._role_of(kept[-1]) == "user":
                     kept.pop()  # of two in a row, the first may be a line of the answer before
             kept.append(label)
         left_out = len(labels) - len(kept)
@@ -386,7 +397,7 @@ def _label(row: int, line: str) -> Label | None:
     head, tail = line[:400], line[400:]
     quoted = _QUOTED.match(head)
     prefix = ">" if quoted else ""
-    head = head[quoted.end() :] if quoted else head
+    head = (head[quoted.end() :] if quoted else head).lstrip("\u200e\u200f\u202a\u202b")  # WhatsApp on an iPhone
     for style, pattern in (("heading", _HEADING), ("bold", _BOLD), ("plain", _PLAIN)):
         match = pattern.match(head)
         if match is None:
@@ -395,7 +406,8 @@ def _label(row: int, line: str) -> Label | None:
         text = parts.get("text") or ""
         day, clock = (next((parts[key + n] for n in "123" if parts.get(key + n)), None) for key in ("day", "clock"))
         words = _VERB.sub("", clean(match["name"]).strip(" .,-–—·"))
-        if words:
+        is_role = words.casefold() in WORDS or _MODELS.match(words.casefold())
+        if words and (is_role or not parts.get("aside")):
             return Label(row, prefix + style, words, day, clock, text + tail)
     return None
 

@@ -17,7 +17,7 @@ Role = Literal["user", "assistant", "system", "tool"]
 
 _ROLES: dict[Role, str] = {
     "user": "user human customer",
-    "assistant": "assistant ai bot model gpt chatgpt claude agent",
+    "assistant": "assistant ai bot model gpt chatgpt claude gemini agent",
     "system": "system developer",
     "tool": "tool function toolresult observation",
 }

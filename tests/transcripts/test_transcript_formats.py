@@ -312,6 +312,8 @@ def test_claude_s_older_export_has_the_text_alone_and_newer_ones_branch() -> Non
         [{"prompt": "hi", "response": "ho", "datetime_utc": "2026-11-21T10:00:00", "conversation_id": "c"}],
         {"history": [{"message": {"role": "user", "content": "hi"}}, {"message": {"role": "ai", "content": "ho"}}]},
         [[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]],
+        {"messages": [{"type": "user", "content": [{"text": "hi"}]}, {"type": "info", "content": "new"},
+                      {"type": "gemini", "content": "ho", "thoughts": []}]},
     ],
 )  # fmt: skip
 def test_chats_of_other_programs(value: object) -> None:
@@ -358,6 +360,10 @@ def test_people_with_names_are_all_persons() -> None:
         "(2:30 PM) User: hi\n(2:31 PM) Assistant: ho\n",
         "21-11-2026 14:30 - Ich: hi\n21-11-2026 14:31 - Claude: ho\n",
         "21.11.26, 14:30 Uhr - Ich: hi\n21.11.26, 14:31 Uhr - Claude: ho\n",
+        "\u200e[21.11.2026, 14:30:12] Ich: hi\n\u200e[21.11.2026, 14:31:01] Claude: ho\n",
+        "_**User (2026-11-21 14:30:12Z)**_\n\nhi\n\n---\n\n_**Agent (claude-opus 2026-11-21 14:30:40Z)**_\n\nho\n",
+        "_**User**_\n\nhi\n\n---\n\n_**Assistant (mode Agent)**_\n\nho\n",
+        "**User**\n\nhi\n\n---\n\n**Jarvis**\n\nho\n",
     ],
 )
 def test_text_with_speakers(text: str) -> None:
@@ -726,6 +732,8 @@ def test_a_mark_of_the_model_always_counts() -> None:
         ("사용자", "어시스턴트", ": "),
         ("المستخدم", "المساعد", ": "),
         ("**🧑 User", "🤖 Assistant", ":** "),
+        ("Benutzer", "Jarvis", ": "),
+        ("我", "Cursor", "："),
     ],
 )
 def test_an_answer_is_the_model_s_in_whatever_language_the_log_says_so(person: str, model: str, colon: str) -> None:
@@ -748,6 +756,7 @@ def test_where_no_model_answers_everybody_speaks_as_before() -> None:
     assert one_of(text.encode()).doubt == ""
     mixed = "Anna: one\n\nBela: two\n\nChatGPT: three\n\nAnna: four\n\nBela: five\n"
     assert users(mixed) == ["one", "two", "four", "five"]
+    assert users(text.replace("Anna", "Me")) == ["one", "two", "three", "four"]
 
 
 @pytest.mark.parametrize("shape", [name for name, (kind, _) in FORMATS.items() if kind == "text"])
