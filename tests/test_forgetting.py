@@ -430,7 +430,8 @@ def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
         f"source_hash: 00\nturns: 4\n---\n\n## Summary\n\nThey say: {SAID}.\n\nAnd more.\n\n"
         "## Topics\n\n- grew up on a hazelnut farm in Moos\n- books\n\n## Facts\n\n"
         f'- {SAID} ([[2026-11-27#^d-aaaaaaa|2026-11-27]])\n  - quote:: "remember that {SAID}"\n\n## Turns\n\n'
-        f"> [1] **user:** hi, {SAID}\n> and more\n\n> [2] **assistant:** fine\n"
+        f"> [1] **user:** hi, {SAID}\n> and more\n\n> [2] **assistant:** fine\n\n"
+        "> [3] **assistant:** Do farms in MOOS grow nuts?\n\n> [4] **user:** a farm?\n\n> [5] **assistant:** a farm!\n"
     )
     (tmp_path / "vault/2026-11-27.md").write_text(f"## Log\n- 10:00 [extracted] {SAID} ^d-aaaaaaa\n")
     with at(tmp_path, "2026-11-28T10:00") as memory:
@@ -440,7 +441,8 @@ def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
     (now,) = (tmp_path / "vault/sessions").glob("*.md")
     text = now.read_text()
     assert now.name == "2026-11-27 1000 conversation.md" and "hazelnut farm in Moos" not in text
-    assert "And more." in text and "- books" in text and "> [2] **assistant:** fine" in text and 'title: ""' in text
+    assert "MOOS" not in text and all(words in text for words in ("[2] **assistant:** fine", "a farm?", "a farm!"))
+    assert "And more." in text and "- books" in text and 'title: ""' in text
 
 
 def test_a_fact_goes_with_its_candidate_and_no_other_subjects_fact(tmp_path: Path) -> None:

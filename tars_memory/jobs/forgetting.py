@@ -22,9 +22,9 @@ from tars_memory import disk
 from tars_memory.capture.amend import ASKED, ambiguous, comparable, matching_entries
 from tars_memory.capture.remember import Caller, Receipt
 from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
-from tars_memory.language.words import fold
+from tars_memory.language.words import STOP_WORDS, fold, stem
 from tars_memory.recall.searcher import Searcher
-from tars_memory.vault import inbox, playbooks, secrets
+from tars_memory.vault import inbox, playbooks, secrets, sessions
 from tars_memory.vault.change import Change, locate
 from tars_memory.vault.folder import digest
 from tars_memory.vault.layout import OURS, Layout
@@ -372,13 +372,22 @@ class _Plan:
                 _remove_lines(changes, line, end_line)
 
     def _remove_blocks(self, changes: Changes) -> None:
-        """Remove paragraphs of the summary and kept turns that mention the statement."""
+        """Remove paragraphs of the summary and kept turns that mention the statement; of the model's answers to such
+        turns those that have a word of it.
+        """
         document = Document(changes.data)
-        for block in reversed(document.blocks):
+        telling = {stem(unit) for sentence in self._sentences for unit in sentence} - STOP_WORDS
+        found: list[tuple[int, int, str]] = []
+        answers = False
+        for block in document.blocks:
             text = document.text(block.start_line, block.end_line)
-            if block.kind in ("paragraph", "quote") and mentions(text, self._sentences):
-                self.removed.append((block.start_line, " ".join(text.split())))
-                _remove_lines(changes, block.start_line, block.end_line)
+            is_told = block.kind in ("paragraph", "quote") and mentions(text, self._sentences)
+            answers = block.kind == "quote" and (is_told or (answers and sessions.is_answer(text)))
+            if is_told or (answers and not telling.isdisjoint(map(stem, units(text)))):
+                found.append((block.start_line, block.end_line, text))
+        for line, end_line, text in reversed(found):
+            self.removed.append((line, " ".join(text.split())))
+            _remove_lines(changes, line, end_line)
 
 
 _wordings = lru_cache(maxsize=64)(wordings)

@@ -16,7 +16,7 @@ from tars_memory.errors import ConflictError, UsageError
 from tars_memory.vault.markdown import edits, entries
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.lines import BLANKS, FACT, KIND, QUOTE, SAID_BY, WARNING, fences, quote_in, speaker_in
-from tars_memory.vault.model import Entry, Splice
+from tars_memory.vault.model import Entry, Splice, role
 from tars_memory.vault.suspicion import RUN_BY_PLUGIN
 from tars_memory.vault.vault import Vault, is_conflict_copy
 
@@ -228,6 +228,12 @@ def _turns_in(document: Document) -> Iterator[SessionTurn]:
         if match := _TURN.match(rows[0]):
             text = "\n".join([match["text"], *rows[1:]])
             yield SessionTurn(int(match["number"]), match["speaker"], text, match["time"] or "")
+
+
+def is_answer(block: str) -> bool:
+    """Whether a block of a session note is a stored turn of a model or a tool."""
+    turn = _TURN.match(re.sub(r"^[ ]{0,3}>[ ]?", "", block.partition("\n")[0]))
+    return turn is not None and role(turn["speaker"]) in ("assistant", "tool")
 
 
 class KnownSession(NamedTuple):
