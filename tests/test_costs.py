@@ -26,10 +26,11 @@ from tars_memory.index import indexer
 from tars_memory.jobs import doctor, forgetting
 from tars_memory.language import statements
 from tars_memory.memory import Memory
+from tars_memory.recall import search
 from tars_memory.recall.loaded import Loaded
 from tars_memory.testing import make_vault
 from tars_memory.vault import labelled, secrets
-from tars_memory.vault.markdown import document, edits, entries
+from tars_memory.vault.markdown import document, edits, entries, lines
 from tars_memory.vault.markdown.document import Document, _cached_shape, apply, plain_heading
 from tars_memory.vault.vault import has_markers
 
@@ -361,3 +362,24 @@ def test_the_lines_of_credentials_are_counted_once(tmp_path: Path, monkeypatch: 
         told = [found.message for found in doctor._secrets(memory.workspace)]
     assert told == [f"Own.md:{number}: password" for number in range(1, 31)]
     assert sum(map(len, looked)) <= len(text)
+
+
+def test_lines_of_properties_are_looked_up_in_a_set(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    read = lines.read_properties
+    monkeypatch.setattr(lines, "read_properties", lambda *given: seen.append(given[2]) or read(*given))
+    (memory.workspace.vault.root / "n.md").write_text("---\n" + "key: some value\n" * 9 + "---\ntext\n")
+    memory.search("text", mode="lexical")
+    assert [type(told) for told in seen] == [frozenset]
+
+
+def test_the_case_of_a_question_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Text(str):
+        def islower(self) -> bool:
+            looks.append(self)
+            return False
+
+    looks: list[str] = []
+    asked = SimpleNamespace(text=Text("word " * 9), stems={}, date_words=())
+    search._named_in_part(asked, SimpleNamespace(idfs={}, chunks=[]))  # type: ignore[arg-type]
+    assert len(looks) == 1

@@ -182,8 +182,9 @@ def parse(
     # After the text, so that the first chunk of a note is of its text.
     front = list(_parts(lines, [Unit("properties", told[0], told[-1], ())], cut)) if told else []
     parts += front
+    among = frozenset(told)  # a list is searched from its beginning for each line
     for (first, *_), text, _ in front:
-        read.append((grammar.read_properties(text, first.start, told), grammar.plain("\n".join(text))))
+        read.append((grammar.read_properties(text, first.start, among), grammar.plain("\n".join(text))))
     note.chunks = [_chunk(*part, *as_read, note, shown) for part, as_read in zip(parts, read, strict=True)]
     return note
 

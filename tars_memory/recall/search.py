@@ -500,11 +500,12 @@ def _named_in_part(query: Query, pool: Pool) -> list[Candidate]:
     nor does one that is less than :data:`NAME_ASKED` of the query.
     """
     behind = re.findall(r"(?<=\w )[^\W\d_]\w+", query.text)
-    behind = [fold(word) for word in behind if word[0].isupper() or query.text.islower()]
+    is_lower = query.text.islower()
+    behind = [fold(word) for word in behind if is_lower or word[0].isupper()]
     asked = {query.stems[word] for word in behind if word in query.stems and word not in query.date_words}
     least = NAME_ASKED * fsum(pool.idfs.values())
     asked = {part for part in asked if part in pool.idfs and pool.idfs[part] >= least}
-    if query.text.islower():
+    if is_lower:
         asked = set(filter(_is_rare(pool), asked))
     called: dict[str, list[Candidate]] = {}
     for chunk in pool.chunks:

@@ -10,7 +10,7 @@ is the one that :mod:`tars_memory.vault.markdown.facts` reads.
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -709,7 +709,7 @@ def _says(value: object) -> bool:
     return any(map(_says, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
 
 
-def read_properties(texts: Sequence[str], first: int, told: Collection[int]) -> list[Line]:
+def read_properties(texts: Sequence[str], first: int, told: frozenset[int]) -> list[Line]:
     """Classify lines of the front matter, of which ``first`` is the number of the first and ``told`` those that say
     something; the others are machinery. None has a speaker or is an item.
     """
