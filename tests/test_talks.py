@@ -509,6 +509,16 @@ def test_an_answer_that_repeats_what_was_forgotten_is_not_shown(world: World) ->
     assert not any(b"walnut floors" in file.read_bytes() for file in files)
 
 
+def test_what_a_log_says_of_a_day_to_come_is_forgotten_though_our_clock_is_behind(world: World) -> None:
+    world.write("a.jsonl", turn("user", "The lease says walnut floors", "2026-11-23T10:02"))
+    (world.root / "2026-11-23.md").write_text("## Log\n- 10:02 [extracted] The lease says walnut floors ^d-aaaaaaa\n")
+    world.add()
+    assert world.found("walnut floors")
+    with world.memory() as memory:
+        memory.forget("walnut floors")
+    assert world.found("walnut floors") == []
+
+
 def test_a_terminal_shows_who_said_it_and_how_it_was_answered(world: World) -> None:
     world.write("a.jsonl", *HARBOUR)
     world.add()

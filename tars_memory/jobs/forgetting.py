@@ -14,6 +14,7 @@ import contextlib
 import io
 import json
 import re
+from datetime import date, timedelta
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -602,8 +603,12 @@ def _withholding(ctx: Caller, copies: Copies, also: Sequence[TalkLine]) -> Itera
         if ctx.store.dry_run:
             return
         sentences = copies.sentences([turn.text for turn in also])
+        days = [day for day in map(ctx.layout.day_of, copies.places()) if day]
+        days += [date.fromisoformat(turn.day) for turn in also if turn.day]
+        ahead = max([ctx.now.date(), *days]) - ctx.now.date()  # where our clock is behind that of a log
+        now = ctx.now + (ahead + timedelta(1) if ahead else ahead)
         try:
-            withheld.remember(sentences, ctx.now, txn=txn, logs=[*copies.logs, *(turn.log for turn in also)])
+            withheld.remember(sentences, now, txn=txn, logs=[*copies.logs, *(turn.log for turn in also)])
             txns.add(txn)
         except (OSError, TarsError) as error:
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
