@@ -507,9 +507,12 @@ def _widened(anchor: CandidateLine, taken: set[tuple[int, int]]) -> tuple[Candid
     size = anchor.length
 
     def free(inner: int, outer: int) -> bool:
-        """Whether the passage may be extended by a neighbour: not shown yet, no text left out between."""
+        """Whether the passage may be extended by a neighbour: not shown yet, no hit of its own, no text between."""
         if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
             return False
+        later = lines[max(inner, outer)].known
+        if later.kind == ITEM and not later.indent and (anchor.chunk.row.tier in KINDS or lines[outer].counts):
+            return False  # entries, and other bullets with a word of the query, are hits of their own
         between = sorted((lines[inner].index, lines[outer].index))
         return not any(text.strip() for text in texts[between[0] + 1 : between[1]])
 

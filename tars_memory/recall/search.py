@@ -704,7 +704,9 @@ def scored(
     holds = holding(pool)
     least = least_nearness(query, pool, holds)
     shown = (chunk for chunk in pool.chunks if shows(chunk, pool, holds, least))
-    return [line for chunk in shown for line in _telling_lines(chunk)], pool.blank
+    lines = (line for chunk in shown for line in _telling_lines(chunk))
+    keywords = not (query.is_sentence or query.small_words)
+    return [*_without_neighbours(lines, pool.scale.lines_above + ABOVE_CHANCE, keywords=keywords)], pool.blank
 
 
 def _telling_lines(chunk: Candidate) -> list[CandidateLine]:
@@ -800,8 +802,6 @@ def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVec
     Parameters as for :func:`scored`.
     """
     lines, _ = scored(reader, query, narrowed, vector, mode, POOL)
-    chance = weights.scale_of(vector.model if vector else "").lines_above
-    lines = [*_without_neighbours(lines, chance + ABOVE_CHANCE)]
     worth = {line: line.score - (weights.LINE_NAMED if line.score > LEAST_NAMED else 0.0) for line in lines}
     best = max(worth.values(), default=0.0)
     found: list[Answer] = []
@@ -813,10 +813,14 @@ def ranked(reader: IndexReader, query: Query, narrowed: Filter, vector: QueryVec
     return found
 
 
-def _without_neighbours(lines: Iterable[CandidateLine], least: float) -> Iterator[CandidateLine]:
+def _without_neighbours(
+    lines: Iterable[CandidateLine], least: float, *, keywords: bool = False
+) -> Iterator[CandidateLine]:
     """Yield the lines but the bullets that merely stand in a chunk with a line that answers: neither they nor what is
-    nested below them holds a word of the query, or is as near to one as ``least``.
+    nested below them holds a word of the query, or is as near to one as ``least``. For ``keywords``
+    neither other lines: what stands beside the answer to a question may belong to it.
     """
+    left_out = (scores.ITEM, "text") if keywords else (scores.ITEM,)
     for chunk, of_chunk in groupby(lines, key=lambda line: line.chunk):
         own = {term for line in chunk.lines for term in line.counts}
         above = not own or own < chunk.counts.keys() or chunk.date >= scores.DAY_MET  # a name, a heading, the day
@@ -826,7 +830,7 @@ def _without_neighbours(lines: Iterable[CandidateLine], least: float) -> Iterato
             items[-1].append(line)
         for item in filter(None, items):
             answers = any(line.counts or weights.mean(line.nearest) >= least for line in item)
-            yield from item if above or answers or item[0].known.kind != scores.ITEM else ()
+            yield from item if above or answers or item[0].known.kind not in left_out else ()
 
 
 # --- hits of the vault and of conversations in one order

@@ -251,7 +251,7 @@ def test_a_prompt_is_no_query(vault: Vault) -> None:
 
 
 def test_only_what_the_question_finds(vault: Vault) -> None:
-    result = vault.context("viola of Anna", loaded=False)
+    result = vault.context("did Anna put the key under the pot", loaded=False)
     assert {block.kind for block in result.blocks} == {"facts", "recalled"}
     assert "Memory.md" in {block.path for block in result.blocks}  # it is not loaded whole, so it may be recalled
     assert vault.context("", loaded=False).text == ""

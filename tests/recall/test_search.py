@@ -229,7 +229,7 @@ def test_a_name_that_is_being_typed_is_no_name_with_an_excluded_word(tmp_path):
 
 
 def test_quotes_alone_have_to_be_held(vault):
-    assert vault.found('"oolong tea"') == ["- likes oolong tea\n- takes oat milk"]
+    assert vault.found('"oolong tea"') == ["- likes oolong tea"]
     assert vault.found('"tea oolong"') == []
     assert vault.found('"tea oolong" likes')
 

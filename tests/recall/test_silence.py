@@ -188,3 +188,36 @@ def test_lines_with_the_one_word_of_a_query_come_before_neighbours(tmp_path: Pat
     assert len(found) > 2
     assert typed == "🏃" or found[1] == "b.md"
     vault.close()
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_an_entry_is_no_hit_for_what_stands_beside_it(tmp_path: Path, mode: str) -> None:
+    items = [
+        f"- the {thing} has been in the corner of that old room for {n} years by now\n"
+        for n, thing in enumerate(THINGS)
+    ]
+    items.insert(1, "  - under the blue blanket of my grandmother, who has been gone for long\n")
+    notes = dict.fromkeys(("Memory.md", "2026-11-20.md", "Shed.md"), "## Belongings\n" + "".join(items))
+    notes["Prose.md"] = notes["Shed.md"].replace("- ", "")
+    vault = Recalled(tmp_path, notes)
+
+    def lines(text: str, path: str) -> list[int]:
+        found = vault.search(text, mode, limit=50).hits
+        return sorted({hit.start_line + hit.best for hit in found if hit.path == path})
+
+    assert lines("boiler", "Memory.md") == lines("boiler", "2026-11-20.md") == [2]
+    assert lines("blanket", "Memory.md") == [3]
+    assert lines("boiler", "Shed.md") == lines("boiler", "Prose.md") == [2]
+    assert lines("where is the boiler", "Memory.md") == [2]
+    assert len(lines("where is the boiler", "Prose.md")) > 1  # what stands together may belong together
+    assert len(lines("belongings", "Memory.md")) > 1  # it is about their heading
+    vault.close()
+
+
+def test_each_entry_that_answers_is_a_hit(tmp_path: Path) -> None:
+    entries = ["- dentist is Okoye", "- dentist: 555 0101\n  - mornings", "- cat food", "- dentist on Friday"]
+    vault = Recalled(tmp_path, dict.fromkeys(("Memory.md", "2026-11-20.md"), "\n".join(entries) + "\n"))
+    wanted = sorted(entry for entry in entries if "dentist" in entry)
+    for path in ("Memory.md", "2026-11-20.md"):
+        assert sorted(hit.text for hit in vault.search("dentist", "lexical").hits if hit.path == path) == wanted
+    vault.close()
