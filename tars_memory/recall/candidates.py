@@ -410,8 +410,8 @@ def _list_lines_before(reader: IndexReader, row: ChunkRow) -> list[str]:
 
 
 def unselected(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence[str]) -> frozenset[int]:
-    """Return the indexes of the lines of a chunk that are not about the selected names and topics, or that began to
-    hold after the day that the query asks about.
+    """Return the indexes of the lines of a chunk that are not about the selected names and topics, that began to hold
+    after the day that the query asks about, or that have ended and began after the days that it names.
     """
     left_out: set[int] = set()
     if query.selection is not None:
@@ -420,6 +420,9 @@ def unselected(reader: IndexReader, query: Query, row: ChunkRow, texts: Sequence
     if query.started_by is not None:
         day = query.started_by.isoformat()
         left_out.update(i for i, line in enumerate(row.lines) if line.since > day)
+    if query.facts_on is not None:
+        last, on = max(named.end for named in query.dates if not named.yearless).isoformat(), str(query.on)
+        left_out.update(i for i, line in enumerate(row.lines) if line.since > last and "" < line.until <= on)
     return frozenset(left_out)
 
 
