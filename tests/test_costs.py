@@ -318,6 +318,11 @@ def test_only_entries_with_all_words_of_a_copy_are_taken_apart(memory: Memory, m
     assert {*read} == {"bullet 1 of many"}
 
 
+def test_tokens_of_a_long_note_that_are_alike_are_one() -> None:
+    tokens = document._by_lines("- a\n" * 9)
+    assert len({id(token) for token in tokens if token.map is None}) == len(("bullet_list_open", "bullet_list_close"))
+
+
 def test_undo_masks_each_state_of_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     Path(memory.workspace.vault.root, "Memory.md").write_text("## Notes\n\n- password: Tr0ub4dor3x9\n")
     memory.remember("tea")

@@ -683,9 +683,8 @@ def _pairs(contents: list[tuple[str, ...]]) -> list[tuple[int, int]]:
     for numbers in lines_with.values():
         if len(numbers) <= COMMON:
             shared.update(combinations(numbers, 2))
-    return sorted(
-        pair for pair, count in shared.items() if 2 * count >= min(len(set(contents[number])) for number in pair)
-    )
+    sizes = [len(set(words)) for words in contents]
+    return sorted(pair for pair, count in shared.items() if 2 * count >= min(sizes[pair[0]], sizes[pair[1]]))
 
 
 MOST = 3

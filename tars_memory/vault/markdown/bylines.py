@@ -7,6 +7,7 @@ of list items is not parsed further, and link definitions count as text.
 """
 
 import re
+from functools import lru_cache
 from string import ascii_letters
 
 from markdown_it.rules_block.html_block import HTML_SEQUENCES
@@ -60,6 +61,12 @@ class _Token:
 
 class Tokens(list[Token]):
     """Block tokens, to be read like those of markdown-it."""
+
+
+@lru_cache(maxsize=64)
+def _without_lines(kind: str, level: int) -> _Token:
+    """Return the token that opens or closes a list: two of four in a note of bullets, and all alike."""
+    return _Token(kind, level, None)
 
 
 class ByLines:
@@ -317,8 +324,9 @@ class ByLines:
         self._end_paragraph()
 
     def _put(self, kind: str, level: int, lines: list[int] | None) -> Token:
-        """Add a token; ``lines`` are its first line and the one after its last."""
-        token: Token = _Token(kind, level, lines)  # type: ignore[assignment]  # it has every field that is read
+        """Add a token; ``lines`` are its first line and the one after its last. One without lines is never changed."""
+        made = _without_lines(kind, level) if lines is None else _Token(kind, level, lines)
+        token: Token = made  # type: ignore[assignment]  # it has every field that is read
         self.tokens.append(token)
         return token
 
