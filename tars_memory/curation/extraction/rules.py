@@ -333,12 +333,14 @@ def _corrected_by(
     end = sentences(asker.text)[-1:] if asker and denies else []
     asked = end[0].text if end and end[0].asks else ""
     orders = not sentence.asks and all(fact.seen for fact in facts if fact.quote == quote)
+    text = recent[0].text if opens else turn.text[: sentence.start]
+    behind = " ".join(text[-2 * MOST_CHARACTERS :].split())
+    # where the answer is only a nod, it is no answer that is denied
+    nodded = denies and (not opens or asker is None or len(_WORD.findall(asker.text)) <= FEW_WORDS)
     for old in (old for old in before if old.seen and orders):
-        behind = recent[0].text if opens else turn.text[: sentence.start]
-        ended = denies and " ".join(behind.split()).endswith(old.quote)
-        nodded = ended and (not opens or asker is None or len(_WORD.findall(asker.text)) <= FEW_WORDS)
-        # where the answer is only a nod, it is no answer that is denied
-        if _lifts(quote, old.text, lang) or (nodded and (new or _common(quote, old.text) < 0.5)):
+        common = _common(quote, old.text)
+        denied_rule = nodded and behind.endswith(old.quote) and (new or common < 0.5)
+        if denied_rule or (common and _lifts(quote, old.text, lang)):
             yield old
     if new:
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
@@ -524,7 +526,7 @@ class _UserTurn:
         self.turn = turn
         self.lang = lang
         self.plain = turn.text.replace("’", "'")
-        quoted = [match.span() for match in _QUOTATION.finditer(turn.text)]
+        quoted = [match.span() for match in _QUOTATION.finditer(turn.text[: statements.LONGEST_TURN])]
         said = sentences(turn.text)
         self.sentences = [each for each in said if not any(start < each.start < end for start, end in quoted)]
         first_one = None if after_text else next(iter(self.sentences), None)
