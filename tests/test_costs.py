@@ -28,6 +28,7 @@ from tars_memory.language import statements
 from tars_memory.memory import Memory
 from tars_memory.recall import search
 from tars_memory.recall.loaded import Loaded
+from tars_memory.recall.packing import Packing, Portion
 from tars_memory.testing import make_vault
 from tars_memory.vault import labelled, secrets
 from tars_memory.vault.markdown import document, edits, entries, lines
@@ -87,6 +88,12 @@ def memory(tmp_path: Path) -> Memory:
         pytest.param(
             lambda count: edits.insert_bullets(bullets(9), [f"- new {n}" for n in range(count)], section="Notes"),
             id="many bullets placed",
+        ),
+        pytest.param(
+            lambda count: [
+                *map(Packing(9, {}).add, ["memory"] * count, [Portion("n.md", 1, ["text"] * count)] * count)
+            ],
+            id="lines of a paragraph that has no room",
         ),
     ],
 )
