@@ -311,7 +311,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 CHUNKER = 4
 """Version of the chunker; raise it with every change that produces other chunks or other embedded text."""
-VERSION = 36
+VERSION = 37
 """Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
 the content of rows."""
 

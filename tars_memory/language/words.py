@@ -51,12 +51,16 @@ class _Plain(dict[int, str]):
     """Maps code points to plainer spellings, as people write them without diacritics; filled on demand."""
 
     def __missing__(self, code: int) -> str:
-        """Remove the accents of a Greek letter, and Hebrew and Arabic vowel points; keep every other character."""
+        """Remove the accents of a Greek letter, and Hebrew and Arabic vowel points; write the digits of any script as
+        ``0`` to ``9``; keep every other character.
+        """
         plain = chr(code)
         if 0x370 <= code <= 0x3FF or 0x1F00 <= code <= 0x1FFF:
             plain = unicodedata.normalize("NFD", plain)[0]
         elif 0x591 <= code <= 0x5C7 or 0x64B <= code <= 0x65F or code in (0x640, 0x670):
             plain = "" if code == 0x640 or unicodedata.category(plain) == "Mn" else plain
+        elif plain.isdecimal():
+            plain = str(unicodedata.decimal(plain))
         self[code] = plain
         return plain
 
@@ -69,7 +73,7 @@ _PLAIN = _Plain(
     | dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), 0xFB00))
     | {0xAD: ""}
     | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code).isalnum()}
-    | {ord(c): plain for c, plain in zip("øØłŁđĐðÐħĦŧŦıёЁأإآٱىة", "oollddddhhttiееاااايه", strict=True)}
+    | {ord(c): plain for c, plain in zip("øØłŁđĐðÐħĦŧŦıёЁأإآٱىةیکہ", "oollddddhhttiееاااايهيكه", strict=True)}
 )
 """Letters that people replace by others if their keyboard lacks them, or in haste; what a program puts in their place:
 ligatures, soft hyphens, full-width letters and digits."""
