@@ -240,6 +240,9 @@ is an answer though it is not near: a short question asks for one line of a long
 things none that is otherwise refused reaches it."""
 HIT_ABOVE_USUAL = 0.10
 """Distance from what is usual in a small vault from which on a chunk without a word of the query is a hit."""
+UNKNOWN_USUAL = 0.60
+"""What is usual in a vault for a question of which the model knows neither language, on the scale of a large vault: of
+English questions to English notes 1 % have more, of others in vaults of 60 to 140 notes nine in ten."""
 HIT_OF_BEST = 0.20
 """Least share of the query that a chunk of a small vault has to contain for its lines to be hits by their words,
 relative to the chunk that contains most: behind a right hit stood all that contain a word such as ``with``."""
@@ -290,6 +293,9 @@ SIGNS_OF_A_WORD = 4
 may be next to each other by chance."""
 WORDS_OF_A_NAME = 3
 """Maximum number of words that are taken for a name, in whatever language; a sentence has more."""
+LEAST_SHARE = 0.40
+"""Least share of the query that a chunk has to contain if no chunk contains a rare word of it; flat from .33 to .45
+(docs/development/ranking.md)."""
 NAME_ASKED = 0.15
 """Least share of the query that the name of a note in it has to make up."""
 DAY_SHARE = 0.4
@@ -318,7 +324,7 @@ def has_answer(query: Query, pool: Pool, mode: str) -> bool:
     holds_rare = not query.is_sentence and any(map(_is_rare(pool), held_anywhere))
     if holds_rare and any(chunk.words >= floor for chunk in pool.chunks):
         return True
-    shares = _shares(held, pool)
+    shares = _telling_shares(query, held, pool)
     holds_all = any(len(terms) == len(pool.idfs) for terms in held.values())  # shares may be rounded to less than 1
     if holds_all and (query.dates or not query.is_sentence):
         return True
@@ -359,6 +365,16 @@ def _shares(held: Mapping[int, set[str]], pool: Pool) -> dict[int, float]:
         kept = terms if len(terms) > 1 else terms.difference(pool.doubtful)
         found[chunk] = fsum(worth[term] for term in kept if not is_insignificant(term)) / total
     return found
+
+
+def _telling_shares(query: Query, held: Mapping[int, set[str]], pool: Pool) -> dict[int, float]:
+    """Return by chunk the share of the query that it contains; nothing if all contain little of it, and common words
+    alone: to a model that doesn't know the language, one of many notes is always near enough for a little to decide.
+    """
+    shares, rare = _shares(held, pool), _idf_of_rare(pool)
+    tells = query.runs or not TELLING_VAULT <= pool.rows < FULL_VAULT or max(shares.values(), default=0) >= LEAST_SHARE
+    tells = tells or any(pool.idfs[term] >= rare for terms in held.values() for term in terms)
+    return shares if tells else dict.fromkeys(shares, 0.0)
 
 
 def _holds_day(query: Query, pool: Pool, held: Mapping[int, set[str]], date_terms: set[str]) -> bool:
@@ -535,9 +551,10 @@ def least_nearness(query: Query, pool: Pool, holds: Collection[int]) -> float:
     if pool.rows >= FULL_VAULT or not any(nearness(chunk) >= floor for chunk in others):
         return floor
     best = max(pool.chunks, key=nearness)
-    if query.language and holds and pool.scale is weights.DEFAULT:
-        return max(floor, pool.usual(best.row.id) + pool.scale.above_usual * _smallness(pool))
-    above_usual = pool.usual(best.row.id) + HIT_ABOVE_USUAL
+    usual, small = pool.usual(best.row.id), _smallness(pool)
+    if holds and pool.scale is weights.DEFAULT and (query.language or usual >= UNKNOWN_USUAL * small):
+        return max(floor, usual + pool.scale.above_usual * small)
+    above_usual = usual + HIT_ABOVE_USUAL
     return max(floor, above_usual) if nearness(best) >= above_usual else floor
 
 
@@ -606,8 +623,13 @@ def _is_run_on(query: Query) -> bool:
 
 def _is_rare(pool: Pool) -> Callable[[str], bool]:
     """Return a function that tells whether a term of the query is in few chunks, and not by chance."""
-    rare = weights.idf(pool.rows, max(FEW, int(pool.rows * RARE)))
+    rare = _idf_of_rare(pool)
     return lambda term: pool.idfs[term] >= rare and term not in pool.related and not is_insignificant(term)
+
+
+def _idf_of_rare(pool: Pool) -> float:
+    """Return the idf from which on a term is rare."""
+    return weights.idf(pool.rows, max(FEW, int(pool.rows * RARE)))
 
 
 def is_insignificant(term: str) -> bool:
@@ -754,19 +776,24 @@ def _held_with_compounds(query: Query, reader: IndexReader, narrowed: Filter) ->
 
 
 def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
-    """Find other forms of the words of a query that no note contains, and count them in ``held``.
+    """Find other forms of the words of a query that no note contains, in a small vault also words that end with them,
+    and count them in ``held``.
 
     Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has
     no other forms, and is none.
     """
     excluded = weights.Exclusion(query.negations).stems if query.negations else frozenset()
+    everything: dict[str, int] = {}
     for root, count in held.items():
         if count or root in excluded or len(root) < weights.LETTERS_SHARED or not root.isalpha():
             continue
         vocabulary = reader.words_with(weights.beginning_of_relatives(root))
-        others = iter(weights.relatives_of(root, vocabulary.keys() - excluded))
-        found: list[str] = []
-        while len(found) < RELATIVES and (some := {other: worded(other) for other in islice(others, RELATIVES)}):
+        others = weights.relatives_of(root, vocabulary.keys() - excluded)
+        if not others and len(root) >= weights.LETTERS_OF_AN_END and reader.chunk_count() < FULL_VAULT:
+            vocabulary = everything = everything or reader.words_with("")
+            others = weights.compounds_of(root, vocabulary.keys() - excluded)
+        found, left = list[str](), iter(others)
+        while len(found) < RELATIVES and (some := {other: worded(other) for other in islice(left, RELATIVES)}):
             visible = reader.visible(some, narrowed)
             found += (other for other in some if other in visible)
         if found := found[:RELATIVES]:

@@ -8,7 +8,7 @@ from recalled import Recalled
 from tars_memory.index.fulltext import Filter
 from tars_memory.index.models import EMBEDDED, is_english
 from tars_memory.language.words import foreign_language, is_latin, stem
-from tars_memory.recall.weights import Terms, beginning_of_relatives, relatives_of, worded
+from tars_memory.recall.weights import Terms, beginning_of_relatives, compounds_of, is_doubtful, relatives_of, worded
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
 
@@ -384,6 +384,12 @@ def test_the_most_similar_forms_come_first_and_can_be_asked_for():
     assert relatives_of("pompas", vocabulary)[:2] == ("pompasi", "pompa")
     assert relatives_of("databank", ["databas"]) == ("databas",)
     assert stem(worded("databas")) == "databas"
+
+
+def test_compounds_end_with_the_whole_word_and_are_no_doubtful_forms():
+    found = compounds_of("kuchen", ["kasekuchen", "lebkuchen", "kuchen", "ekuchen", "kuche"])
+    assert found == ("lebkuchen", "kasekuchen")
+    assert not is_doubtful("kuchen", found) and is_doubtful("chainsaw", ["chain"])
 
 
 def test_all_forms_of_a_word_have_the_beginning_with_which_the_vocabulary_is_read():

@@ -178,7 +178,7 @@ def test_other_forms_of_a_word_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("typed", ["ilaç", "🏃", "İLAÇ"])
 def test_lines_with_the_one_word_of_a_query_come_before_neighbours(tmp_path: Path, typed: str) -> None:
     near = "Sabah parka gittim"
-    notes = {f"{n}.md": f"- {near}, {n}. gün.\n" for n in range(20)}
+    notes = {f"{n}.md": f"- {near if n < 3 else 'Akşam evde kaldım'}, {n}. gün.\n" for n in range(20)}
     notes |= {"a.md": "- Çekmecede ilaç ve 🏃 için bir takvim ile eski gözlükler ve daha birçok başka şey duruyor.\n"}
     notes |= {"b.md": "- Sabah ilaçlarımı parka giderken unuttum.\n"}
     vault = Recalled(tmp_path, notes)
@@ -221,3 +221,25 @@ def test_each_entry_that_answers_is_a_hit(tmp_path: Path) -> None:
     for path in ("Memory.md", "2026-11-20.md"):
         assert sorted(hit.text for hit in vault.search("dentist", "lexical").hits if hit.path == path) == wanted
     vault.close()
+
+
+@pytest.fixture(scope="module")
+def bees(tmp_path_factory: pytest.TempPathFactory) -> Recalled:
+    """Sixty notes in a language of which no function words are listed; one in ten, with one, is a little nearer."""
+    notes = {f"{n}.md": f"- Mehed {n} {'ja' if n % 10 else 'kohe'} {THINGS[n % 10]} korras.\n" for n in range(60)}
+    notes["a.md"] = "- Mesilaste tervisekindlustus lõpeb märtsis.\n"
+    vault = Recalled(tmp_path_factory.mktemp("bees"), notes)
+    vault.embedder = Taken("kohe mehed korras uks tuli valmis aken katus")
+    return vault
+
+
+def test_a_common_word_alone_is_no_evidence(bees: Recalled) -> None:
+    """One of many notes is always a little nearer than the others, whatever the question."""
+    assert len(bees.search("kohe").hits) > 4
+    assert not bees.search("kirjuta luuletus kohe kevadest").hits
+
+
+@pytest.mark.parametrize("question", ["millal lõpeb mesilaste leping", "kindlustus märtsis", "millal kindlustus lõpeb"])
+def test_only_what_has_the_words_answers_in_an_unknown_language(bees: Recalled, question: str) -> None:
+    """Also a compound that ends with a word of the question."""
+    assert [hit.path for hit in bees.search(question).hits] == ["a.md"]
