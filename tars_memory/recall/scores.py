@@ -511,8 +511,9 @@ def _widened(anchor: CandidateLine, taken: set[tuple[int, int]]) -> tuple[Candid
         if not 0 <= outer < len(lines) or (note, lines[outer].number) in taken:
             return False
         later = lines[max(inner, outer)].known
-        if later.kind == ITEM and not later.indent and (anchor.chunk.row.tier in KINDS or lines[outer].counts):
-            return False  # entries, and other bullets with a word of the query, are hits of their own
+        entries = anchor.chunk.counts and anchor.chunk.row.tier in KINDS
+        if later.kind == ITEM and not later.indent and (entries or lines[outer].counts):
+            return False  # if words answer, entries, and other bullets with one of them, are hits of their own
         between = sorted((lines[inner].index, lines[outer].index))
         return not any(text.strip() for text in texts[between[0] + 1 : between[1]])
 

@@ -216,10 +216,14 @@ def test_an_entry_is_no_hit_for_what_stands_beside_it(tmp_path: Path, mode: str)
 
 def test_each_entry_that_answers_is_a_hit(tmp_path: Path) -> None:
     entries = ["- dentist is Okoye", "- dentist: 555 0101\n  - mornings", "- cat food", "- dentist on Friday"]
-    vault = Recalled(tmp_path, dict.fromkeys(("Memory.md", "2026-11-20.md"), "\n".join(entries) + "\n"))
+    notes = dict.fromkeys(("Memory.md", "2026-11-20.md"), "\n".join(entries) + "\n")
+    vault = Recalled(tmp_path, notes | {f"{n}.md": f"{THINGS[n % 10]} of house {n}\n" for n in range(60)})
     wanted = sorted(entry for entry in entries if "dentist" in entry)
     for path in ("Memory.md", "2026-11-20.md"):
         assert sorted(hit.text for hit in vault.search("dentist", "lexical").hits if hit.path == path) == wanted
+    vault.embedder = Taken(" ".join(entries))
+    found = [hit.path for hit in vault.search("zahnarzt").hits]
+    assert found.count("Memory.md") == 1  # by meaning alone: one passage
     vault.close()
 
 
