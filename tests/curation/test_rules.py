@@ -401,6 +401,10 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     assert kept("My manager is Fiona.", "Done.", "Edit my code.") == ["My manager is Fiona"]
     assert kept("I live in Leeds.", "It is done.", "Wait, Monday?") == ["I live in Leeds"]
     assert kept("I have two cats.", "Done.", "Sorry, my 3 dogs are barking.") == ["I have two cats"]
+    for more in ("Sorry, my cats are loud.", "I mean, cats are fun.", "I need food for two dogs, not cats."):
+        assert kept("I have two cats.", "Done.", more) == ["I have two cats"]
+    for other in ("I'd like to live in Rome, not Leeds.", "Where can I live, not Leeds?"):
+        assert kept("I live in Leeds.", "Done.", other) == ["I live in Leeds"]
     for other in ("Sorry, my mistake.", "Sorry, line 42.", "No, use port 8080."):
         assert kept("I live in Leeds.", "Done.", other) == kept(f"I live in Leeds. {other}") == ["I live in Leeds"]
     assert kept("I live in Leeds.", "Leeds is nice.", "No, Leicester.") == []
@@ -772,6 +776,10 @@ def test_a_turn_takes_back_what_the_one_before_ended_with(then: str) -> None:
         ("Never use emojis.", "I use Vim.", ["Never use emojis", "I use Vim"]),
         ("Always answer in English.", "No, never answer in English.", ["Never answer in English"]),
         ("Never use emojis. I live in Cork.", "No, it is far.", ["Never use emojis", "I live in Cork"]),
+        ("Always use full names.", "Never use short names.", ["Always use full names", "Never use short names"]),
+        ("Never use emojis.", "No idea what to cook.", ["Never use emojis"]),
+        ("Never use emojis.", "No, thanks!", ["Never use emojis"]),
+        ("Never use emojis.", "Actually, tell me about Rome.", ["Never use emojis"]),
     ],
 )  # fmt: skip
 def test_a_rule_is_taken_back_by_its_opposite_and_by_a_denial_in_the_next_turn(
@@ -781,6 +789,7 @@ def test_a_rule_is_taken_back_by_its_opposite_and_by_a_denial_in_the_next_turn(
     assert len(kept(said)) == 1 + ("Cork" in said)
     assert kept(said, "OK.", then) == left
     assert kept(f"{said} {then}") == left
+    assert kept("Never use emojis.", "Noted. Anything else?", "No.") == ["Never use emojis"]
 
 
 @pytest.mark.parametrize(
@@ -1271,6 +1280,7 @@ def test_sentences_within_quotes_are_not_said_by_the_person(quoted: str) -> None
     assert kept(quoted) == []
     assert kept("They said 'Hi. I love tea. Bye.' to me. I live in Cork.") == ["I live in Cork"]
     assert kept("I'm 6'2\" tall. I live in Rome. My screen is 24\".") == ["I live in Rome"]
+    assert kept("I miss the '90s. I live in Rome. I love rock 'n' roll.") == ["I live in Rome", "I love rock 'n' roll"]
 
 
 def test_apostrophes_are_no_quotes() -> None:

@@ -96,11 +96,11 @@ _CITED = re.compile(r'["“„«]\s?(\w+)\s?["”“»]')
 """One word in quotes, as in a rule: ``Don't call me "buddy"``."""
 _QUOTATION = re.compile(
     r"(?<!\w)(?:(?:[\"“„](?=\w)|[«»](?=\s?\w)).{1,1200}?[\"”“»«]"
-    r"|['‘‚‹](?=\w).{1,1200}?(?<=[\w.!?…])['’›])(?!\w)",
+    r"|['‘‚‹](?=[^\W\d_](?!['’]\W)).{1,1200}?(?<=[\w.!?…])['’›])(?!\w)",
     re.DOTALL,
 )
-"""Words in quotes, of one sentence or several; apostrophes within words, at the end of one, or of ``'s morgens`` are
-none.
+"""Words in quotes, of one sentence or several; apostrophes within words, at the end of one, or of ``'s morgens``,
+``rock 'n' roll`` and ``the '90s`` are none.
 """
 _LABEL = re.compile(r"[^:]*:\s")
 """Words before a colon, after which a text follows, and not what the person says; see ``leads`` for those that don't
@@ -127,6 +127,8 @@ _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
+_REFUSES = r"\W*(?:%s)\s*(?:[^\w\s']\s*(?P<rest>.*))?$"
+"""A plain "no", and a pause if more follows: ``no idea`` denies nothing."""
 _RETHINKS = r"\W*(?:(?:{no})(?:\W+(?:{repair})\b|\W*$)|(?:{repair})\W+(?:{no})(?!\s*\w))"
 """A plain "no" and a repair at once (``no, wait``, ``enfin non``), or only a "no"; ``sorry, no dogs`` goes on."""
 _CRY = r"\W*(?!{}\b)(?P<cry>\w{1,3})\W+(?=\w+\W+\w)"
@@ -335,12 +337,13 @@ def _corrected_by(
     orders = not sentence.asks and all(fact.seen for fact in facts if fact.quote == quote)
     text = recent[0].text if opens else turn.text[: sentence.start]
     behind = " ".join(text[-2 * MOST_CHARACTERS :].split())
-    # where the answer is only a nod, it is no answer that is denied
-    nodded = denies and (not opens or asker is None or len(_WORD.findall(asker.text)) <= FEW_WORDS)
+    # if it answers a question, or a text that is more than a nod, it is no rule that is denied
+    answered = opens and asker is not None and (asked or len(_WORD.findall(asker.text)) > FEW_WORDS)
+    refuses = not answered and _refuses(opening)
     for old in (old for old in before if old.seen and orders):
         common = _common(quote, old.text)
-        denied_rule = nodded and behind.endswith(old.quote) and (new or common < 0.5)
-        if denied_rule or (common and _lifts(quote, old.text, lang)):
+        refused = refuses and behind.endswith(old.quote) and (new or common < 0.5)
+        if refused or (common and _lifts(quote, old.text, lang)):
             yield old
     if new:
         parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
@@ -360,16 +363,17 @@ def _corrected_by(
             elif opening_word and values and not asked and not adds:
                 last = old
         yield from [last] if last else ()
-    elif found:
+    elif found and not sentence.asks:
         right, amends = quote[: found.start()], phrase_pattern("feedback", "repairs", r"(?<!\w){}\b").search(quote)
         amended = denies or amends or len(_WORD.findall(right)) < 3  # "Maja, not Mia"
         denying = [old for old in before if old.turn in near and _has(old.text, found["value"])]
-        denying = [old for old in denying if amended or _common(right, old.text)]
+        words = set(statements.stems(right))
+        denying = [old for old in denying if amended or len(words.difference(statements.stems(old.text))) < 2]
         yield from denying if len(denying) == 1 else ()
     elif opens and not asked and not sentence.asks:
         told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
-        short = repairs is not None and len(_WORD.findall(quote)) <= FEW_WORDS  # "I meant two dogs", of two cats
-        said = [old for old in before if old.turn in near and short and _common(quote, old.text)]
+        meant = opening[repairs.end() :] if repairs else ""
+        said = [old for old in before if old.turn in near and _has_but_one(old.text, meant)]
         said = said or [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from said[-1:]
@@ -413,10 +417,22 @@ def _taken_back(plain: str, lang: Language) -> re.Match[str] | None:
 
 
 @cache
+def _no() -> str:
+    """Return the plain "no" of all languages; each names it first of what denies."""
+    return "|".join(language(code).table["feedback"]["denies"].partition("|")[0] for code in LANGUAGES)
+
+
+@cache
 def _interruption() -> re.Pattern[str]:
-    """Return the pattern of how people interrupt themselves; each language names its plain "no" first."""
-    no = "|".join(language(code).table["feedback"]["denies"].partition("|")[0] for code in LANGUAGES)
-    return _compiled(_RETHINKS.format(no=no, repair=alternatives_of_all("feedback", "repairs")))
+    """Return the pattern of how people interrupt themselves."""
+    return _compiled(_RETHINKS.format(no=_no(), repair=alternatives_of_all("feedback", "repairs")))
+
+
+def _refuses(plain: str) -> bool:
+    """Whether a sentence begins with a plain "no", and goes on with more than a common word (``No, thanks``)."""
+    refusal = _compiled(_REFUSES % _no()).match(plain)
+    words = set(_WORD.findall((refusal["rest"] or "").casefold())) if refusal else set()
+    return refusal is not None and (not words or not words <= common_words())
 
 
 def _without_cry(plain: str) -> str:
@@ -471,9 +487,11 @@ def _is_opposite(old: str, new: str) -> bool:
 
 
 def _lifts(text: str, rule: str, lang: Language) -> bool:
-    """Whether a part of a sentence asks for the opposite of a rule: only one is denied, and most words are the same."""
+    """Whether a part of a sentence asks for the opposite of a rule: only one is denied, and one has all words of the
+    other; "never use imperial units" goes with "always use metric units".
+    """
     parts, rules = (lang.pattern("breaks").split(each) for each in (text, rule))
-    pairs = ((new, old) for new in parts for old in rules if _common(new, old) > 0.5)
+    pairs = ((new, old) for new in parts for old in rules if _common(new, old) == 1)
     return any((statements.read(new).denied + statements.read(old).denied) % 2 for new, old in pairs)
 
 
@@ -481,6 +499,15 @@ def _common(one: str, other: str) -> float:
     """Return the share of content words of a text that another one has, the one with less, whatever their endings."""
     words, others = (set(statements.stems(text)) for text in (one, other))
     return len(words & others) / (min(len(words), len(others)) or 1)
+
+
+def _has_but_one(text: str, part: str) -> bool:
+    """Whether a text has all words of a part of two or more in a row, but for one, and a content word: "I meant two
+    dogs", of two cats.
+    """
+    words, part_words = (_WORD.findall(each.casefold()) for each in (text, part))
+    rows = (words[at : at + len(part_words)] for at in range(len(words) - len(part_words) + 1))
+    return _common(text, part) > 0 and any(sum(map(str.__ne__, row, part_words)) == 1 for row in rows)
 
 
 def _other_value(old: str, new: str, lang: Language) -> str:
