@@ -113,6 +113,16 @@ class NamedNotes(NamedTuple):
     blank: tuple[str, ...] = ()
 
 
+def headed_by(text: str, rows: Mapping[int, ChunkRow]) -> set[int]:
+    """Return the ids of the chunks below a heading that a text is, unless more than :data:`NAMESAKES` notes have it.
+
+    A text of a single word heads nothing: it more often asks for what the vault says of it.
+    """
+    asked = naming.key(text) if len(naming.name_parts(text)) > 1 else ""
+    below = [row for row in rows.values() if asked and asked in map(naming.key, row.headings)]
+    return {row.id for row in below} if len({row.note_id for row in below}) <= NAMESAKES else set()
+
+
 class IndexReader:
     """Reads one index file.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tars_memory import index, vault
 from tars_memory.index.fulltext import Filter, expression
 from tars_memory.index.naming import key, keys_within, name_parts, names_of
-from tars_memory.index.reader import NAMESAKES, ChunkRow, IndexReader, NamedNotes, NoteRow
+from tars_memory.index.reader import NAMESAKES, ChunkRow, IndexReader, NamedNotes, NoteRow, headed_by
 from tars_memory.language.words import is_run, stem, tokens, unspaced_runs
 from tars_memory.recall import weights
 from tars_memory.recall.weights import Exclusion, Terms, bm25, heads_of, idf
@@ -232,6 +232,7 @@ def gather(
         shortlist.near |= reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     total, subjects = reader.chunk_count(), reader.subjects(rows)
+    headed = headed_by(query.meaning, rows)
     shortlist.near = {chunk: scale.meaning(cosine) for chunk, cosine in shortlist.near.items()}
     nearest = max(shortlist.near.values(), default=0.0)
     excluded = Exclusion(query.negations)
@@ -255,7 +256,8 @@ def gather(
         chunk.name_share, chunk.query_share, subject = by_name.get(chunk.row.id, (0.0, 0.0, ""))
         chunk.name_in_query |= bool(subject) and key(subject) in keys_within(query.meaning)
         chunk.subject = subjects.get(chunk.row.id, "")
-    _mark_headed(chunks, key(query.meaning))
+        if chunk.row.id in headed:
+            chunk.heading_is_query, chunk.name_share, chunk.query_share = True, 1.0, 1.0
     known = by_words or any(held.values())
     strange = vector.strange if vector is not None else 0.0
     pool = Pool(chunks, idfs, total, len(rows), scale)
@@ -297,17 +299,6 @@ def _candidates(
         _add_lines(chunk, unanswering(reader, query, row, chunk.decided, excluded))
         found.append(chunk)
     return found, hidden
-
-
-def _mark_headed(chunks: Sequence[Candidate], asked: str) -> None:
-    """Let a query of several words that is a heading name the chunks below it, unless more than :data:`NAMESAKES` notes
-    have this heading. A single word more often asks for what the vault says of it.
-    """
-    below = [chunk for chunk in chunks if asked in map(key, chunk.row.headings)] if len(name_parts(asked)) > 1 else []
-    if len({chunk.row.note_id for chunk in below}) <= NAMESAKES:
-        for chunk in below:
-            chunk.heading_is_query = True
-            chunk.name_share = chunk.query_share = 1.0
 
 
 def _leave_out_common(chunks: Sequence[Candidate], held: Mapping[str, int], common: float) -> None:
