@@ -813,6 +813,30 @@ def test_what_is_to_be_forgotten_is_found_by_what_it_is_about(said: str, forget:
     assert kept("I live in Cork. I have two cats.", "Fine.", "Forget what I told you about Cork.") == [
         "I have two cats"
     ]
+    for reminder in (
+        "Don't forget the cat thing.",
+        "Never forget what I said about cats!",
+        "Did I forget the cat part?",
+    ):
+        assert kept("I have two cats.", "Fine.", reminder) == ["I have two cats"]
+    assert kept("Ich habe zwei Katzen.", "Gut.", "Vergiss das mit den Katzen nicht!") == ["Ich habe zwei Katzen"]
+
+
+@pytest.mark.parametrize(
+    ("label", "said", "then"),
+    [
+        ("PS", "I'm vegan", "I have two cats"), ("Small update", "I moved to Cork", "I have two kids"),
+        ("To be clear", "I don't eat meat", "I live in Cork"),
+        ("Kurze Frage zum Auto", "ich habe zwei Kinder", "Ich wohne in Kiel"),
+        ("PS", "ich bin Veganer", "Ich habe zwei Kinder"),
+        ("Nur ein Hinweis", "ich wohne in Köln", "Ich habe zwei Kinder"),
+        ("P.S.", "j'habite à Lyon", "J'ai deux chats"), ("Petite précision ", "je suis végane", "J'habite à Lyon"),
+        ("PD", "soy vegana", "Vivo en Lima"), ("Aggiornamento", "ho due figli", "Vivo a Roma"),
+        ("Let op", "ik eet geen vlees", "Ik woon in Breda"), ("Só para esclarecer", "não como carne", "Moro em Faro"),
+    ],
+)  # fmt: skip
+def test_what_follows_a_label_of_the_persons_own_words_is_read(label: str, said: str, then: str) -> None:
+    assert kept(f"{label}: {said}. {then}.") == [said[0].upper() + said[1:], then]
 
 
 @pytest.mark.parametrize(
@@ -827,6 +851,8 @@ def test_what_is_to_be_forgotten_is_found_by_what_it_is_about(said: str, forget:
         ("I'm allergic to nuts, or so my doctor says.", []),
         ("I have two cats, she says, and if I move I need a garden.", []),
         ("I live in Cork, but just kidding, I live in Rome.", []),
+        ("I live in Cork and have two cats, if that helps.", ["I live in Cork", "I have two cats"]),
+        ("Sou enfermeira e espero mudar de emprego.", ["Sou enfermeira"]),
         ("I live in Cork and have two kids if you believe my aunt.", []),
         ("My brother says I live in Cork and I have two cats.", []),
     ],
@@ -1024,6 +1050,7 @@ def test_a_sentence_gives_its_longest_part_that_can_stand_alone() -> None:
     ],
 )
 def test_a_sentence_that_is_asked_about_is_not_said(said: str, asked: str) -> None:
+    assert kept("How should I say no to my boss? I live in Cork.") == ["I live in Cork"]
     assert kept(f"{said} {asked}") == kept(f"{asked} {said}") == []
     assert len(kept(said)) == 1
 

@@ -240,7 +240,7 @@ def withdrawn(turns: Sequence[Turn]) -> dict[int, list[str]]:
         said = [sentence for sentence in sentences(turn.text) if len(sentence.text) <= MOST_CHARACTERS]
         for at, sentence in enumerate(said if code else ()):
             plain, lang = _plain(sentence), language(code)
-            unkept = lang.pattern("unkept").search(plain)
+            unkept = _unkept(plain, lang)
             words = _WORD.findall(unkept["of"] or "") if unkept else []  # "forget what I said about tea"
             named = set(statements.stems(" ".join(word for word in words if word.casefold() not in common_words())))
             told.setdefault(turn.speaker, []).append((turn.number, sentence.text))
@@ -377,6 +377,16 @@ def _corrected_by(
         said = said or [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from said[-1:]
+
+
+def _unkept(plain: str, lang: Language) -> re.Match[str] | None:
+    """Return what asks not to keep something; None if that is denied or said of "I": ``don't forget what I said``."""
+    found = lang.pattern("unkept").search(plain)
+    if found is None or found["of"] is None:
+        return found
+    before, words = plain[: found.start()], _WORD.findall(plain.casefold())
+    denied = statements.read(before).denied or words[-1] in statements.NEGATIONS
+    return None if denied or lang.words("me").intersection(_WORD.findall(before.casefold())[-1:]) else found
 
 
 def _takes_back(sentence: Sentence, lang: Language, *, opens: bool) -> bool:
@@ -708,7 +718,8 @@ class _UserTurn:
         doubt = self.lang.pattern("doubt").search(plain)
         if doubt is None or doubt["joke"] or len(_WORD.findall(plain[doubt.end() :])) < 2:
             return 0 if doubt else len(plain)
-        links = [at for at in self.lang.pattern("breaks").finditer(plain, 0, doubt.start() + 1) if _ADDS.search(at[0])]
+        breaks = takewhile(lambda at: at.end() <= doubt.start(), self.lang.pattern("breaks").finditer(plain))
+        links = [at for at in breaks if _ADDS.search(at[0])]
         between = plain[links[-1].end() : doubt.start()] if links else ""
         mine = phrase_pattern("kinds", "mine", r"\W*(?:\w\W+)?{}\W+\w+\W*").fullmatch(between)
         return links[-1].start() if links and (mine or len(_WORD.findall(between)) < 2) else 0
