@@ -445,6 +445,18 @@ def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
     assert "And more." in text and "- books" in text and 'title: ""' in text
 
 
+def test_an_answer_that_shares_function_words_with_the_forgotten_stays(tmp_path: Path) -> None:
+    head = "---\ndate: 2026-11-27\nsource: chat.jsonl\nsource_hash: 00\nturns: 2\n---\n\n## Turns\n\n"
+    turns = "> [1] **user:** this locker was his\n\n> [2] **assistant:** This has time: does he know what was said?\n"
+    (tmp_path / "vault/sessions").mkdir(parents=True)
+    note = tmp_path / "vault/sessions/2026-11-27 1000 talk.md"
+    note.write_text(head + turns)
+    with at(tmp_path, "2026-11-28T10:00") as memory:
+        memory.remember("this locker was his")
+        memory.forget("this locker was his")
+    assert note.read_text().endswith(turns.split("\n\n")[1]) and "locker" not in note.read_text()
+
+
 def test_a_fact_goes_with_its_candidate_and_no_other_subjects_fact(tmp_path: Path) -> None:
     (tmp_path / "vault/.obsidian").mkdir(parents=True)
     (tmp_path / "vault/Facts.md").write_text(

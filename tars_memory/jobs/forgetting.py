@@ -377,7 +377,7 @@ class _Plan:
         turns those that have a word of it.
         """
         document = Document(changes.data)
-        telling = {stem(unit) for sentence in self._sentences for unit in sentence} - STOP_WORDS
+        telling = {stem(unit) for sentence in self._sentences for unit in sentence if unit not in STOP_WORDS}
         found: list[tuple[int, int, str]] = []
         answers = False
         for block in document.blocks:

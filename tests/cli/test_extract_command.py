@@ -326,3 +326,16 @@ def test_a_pipe_without_a_writer_is_waited_for_and_named_on_a_terminal(
     log = house.log(logs.chat_jsonl(spoken()), "file.jsonl")
     assert tm(command, log, *(["--format", "instructions"] if command == "import" else [])).code in (0, 3)
     assert told == [f"waiting for {pipe}"]
+
+
+def test_the_commands_to_take_conversations_back_name_their_projects(house: House, tm: Callable[..., Answer]) -> None:
+    for number, name in enumerate(("", "boat", "a boat")):
+        work = house.base / f"work{number}"
+        work.mkdir()
+        (work / ".tars-project").write_text(name or "none")
+        said = logs.claude_code(spoken(topic=f"topic {number}"), session=f"session {number}")
+        house.log(said.replace(b"/home/anna/code", str(work).encode()), f"{number}.jsonl")
+    told = tm("extract", "--model", "none", house.logs).err
+    assert "own: take them back with tars-memory undo --last 1 and undo --last 1 --project 'a boat' and " in told
+    assert tm("undo", "--last", "1", "--project", "a boat").code == 0
+    assert not [*house.root.glob("projects/a boat/**/*.md")] and [*house.root.glob("projects/boat/**/*.md")]

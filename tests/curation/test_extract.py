@@ -358,6 +358,10 @@ def test_a_conversation_goes_to_the_project_of_its_work_folder_unless_one_is_nam
     log = house.log(logs.claude_code(spoken()).replace(b"/home/anna/code", str(work).encode()))
     named = house.memory(project="none", dry_run=True).extract([log], model="none")
     assert named.sessions[0].path.startswith("sessions/")
+    (work / ".tars-project").write_text("../boat\n")
+    done = house.extract(log, dry_run=True)
+    assert done.sessions[0].path.startswith("sessions/") and "ignored: '../boat' (" in str(done.notices)
+    (work / ".tars-project").write_text("boat\n")
     (session,) = house.extract(log).sessions
     assert session.path.startswith("projects/boat/sessions/") and session.facts[0].path.startswith("projects/boat/")
     assert house.memory().extract_prompts([log]).skipped[0].why.startswith("nothing new since projects/boat/")

@@ -180,17 +180,19 @@ class Examiner:
     def of(self, transcript: Transcript | Unknown) -> Examiner:
         """Return the examiner of the project in whose folder a conversation was held: this one, if that is none.
 
-        Raises:
-            UsageError: a file there names an invalid project.
+        A file there that names no possible project is told of, and doesn't count: it stops no other conversation.
         """
         folder = getattr(transcript, "folder", "")
         is_path = self._within is not None and os.path.isabs(folder) and "\0" not in folder
-        project = chosen_project(None, {}, Path(folder)) if is_path else ""
+        notices: list[str] = []
+        project = chosen_project(None, {}, Path(folder), notices=notices) if is_path else ""
+        self.ctx.notices += (notice for notice in notices if notice not in self.ctx.notices)
         if self._within is None or project in ("", self.ctx.vault.scope):
             return self
         if project not in self.others:
-            writer = self._within(project)
-            other = self.others[project] = Examiner(writer(writes=False), self._model, self._keeps, writer=writer)
+            within = self._within(project)
+            writer = within if self._writer is not None else None
+            other = self.others[project] = Examiner(within(writes=False), self._model, self._keeps, writer=writer)
             other._min_turns, other.by_rules = self._min_turns, self.by_rules
         self.others[project].skipped = self.skipped
         return self.others[project]

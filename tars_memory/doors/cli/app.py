@@ -96,6 +96,8 @@ EVERY_DAY = {
 """The commands that the help begins with, each with an example from its own help."""
 
 HIDDEN = {"timeline", "verify", "merge"}
+"""Commands that help doesn't list: old names of ``facts --timeline`` and ``doctor --index``, which still work, and the
+command that git calls."""
 ELSEWHERE = {
     "search": "find grep ask query",
     "remember": "add note save",
@@ -104,8 +106,6 @@ ELSEWHERE = {
     "--version": "version",
 }
 """Commands by the names that other programs give them, to be suggested."""
-"""Commands that help doesn't list: old names of ``facts --timeline`` and ``doctor --index``, which still work, and the
-command that git calls."""
 
 FILES = {
     "setup": ("init", "merge", "completion"),

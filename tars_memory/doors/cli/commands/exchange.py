@@ -224,7 +224,7 @@ def _say_skipped(call: Call, skipped: list[Any], source: str = "conversation") -
 
 def _say_sum(call: Call, done: "Extracted", source: str) -> None:
     """Print how many candidates there are, and how many statements were left out and why."""
-    facts = sum(len(session.facts) for session in done.sessions)
+    facts, project_of = sum(len(session.facts) for session in done.sessions), call.workspace.whole.layout.project_of
     dropped: Counter[str] = Counter()
     for session in done.sessions:
         dropped.update(session.dropped)
@@ -233,12 +233,20 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
     if done.sessions:
         more = f" (left out: {left_out})" if left_out else ""
         summary = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
-        found = {call.workspace.whole.layout.project_of(session.path): 0 for session in done.sessions if session.facts}
-        commands = (f"review --project {shlex.quote(name)}" if name else "review" for name in sorted(found))
-        call.out.say(f"{summary}: decide with tars-memory {' and '.join(commands)}" if facts else summary)
-    writes = len({session.txn for session in done.sessions} - {None})
-    if writes > 1:
-        call.out.say(f"each is a write of its own: tars-memory undo --last {writes} takes them back")
+        found = {project_of(session.path): "review" for session in done.sessions if session.facts}
+        call.out.say(f"{summary}: decide with {_in_each(found)}" if facts else summary)
+    writes = Counter(
+        project for project, _ in {(project_of(each.path), each.txn) for each in done.sessions if each.txn}
+    )
+    if writes.total() > 1:
+        undos = {project: f"undo --last {count}" for project, count in writes.items()}  # each takes back its project's
+        call.out.say(f"each is a write of its own: take them back with {_in_each(undos)}")
+
+
+def _in_each(commands: dict[str, str]) -> str:
+    """Return the commands by project as they are typed."""
+    options = {name: f" --project {shlex.quote(name)}" if name else "" for name in commands}
+    return f"tars-memory {' and '.join(f'{commands[name]}{options[name]}' for name in sorted(commands))}"
 
 
 ACTIONS = ("list", "add", "remove")
