@@ -401,7 +401,10 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
     assert kept("My manager is Fiona.", "Done.", "Edit my code.") == ["My manager is Fiona"]
     assert kept("I live in Leeds.", "It is done.", "Wait, Monday?") == ["I live in Leeds"]
     assert kept("I have two cats.", "Done.", "Sorry, my 3 dogs are barking.") == ["I have two cats"]
-    for more in ("Sorry, my cats are loud.", "I mean, cats are fun.", "I need food for two dogs, not cats."):
+    for more in (
+        "Sorry, my cats are loud.", "I mean, cats are fun.", "I need food for two dogs, not cats.", "Wait two minutes.",
+        "Sorry, two questions, please.",
+    ):  # fmt: skip
         assert kept("I have two cats.", "Done.", more) == ["I have two cats"]
     for other in ("I'd like to live in Rome, not Leeds.", "Where can I live, not Leeds?"):
         assert kept("I live in Leeds.", "Done.", other) == ["I live in Leeds"]
@@ -517,6 +520,7 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("One thing: the build is broken. I live in Cork.", ["I live in Cork"]),
         ("The recipe that I use says: add butter. I'm vegan.", ["I'm vegan"]),
         ("Message from the landlord: Good morning. I have two cats.", []),
+        ("Ich habe drei Hobbys: Tennis, Schach, Golf. Ich bin Veganer.", ["Ich bin Veganer"]),
         ("My mum: Hi love. I have two cats.", []),
         ("Mum: Hi love. I have two cats.", []),
         ("Headline: I have two wives. I live in Utah.", []),

@@ -127,6 +127,8 @@ _MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
+_REPAIRED = r"(?:.*\W)?(?P<by>{})\W+(?P<part>.*)"
+"""The last repair of a sentence, and what follows it."""
 _REFUSES = r"\W*(?:%s)\s*(?:[^\w\s']\s*(?P<rest>.*))?$"
 """A plain "no", and a pause if more follows: ``no idea`` denies nothing."""
 _RETHINKS = r"\W*(?:(?:{no})(?:\W+(?:{repair})\b|\W*$)|(?:{repair})\W+(?:{no})(?!\s*\w))"
@@ -372,8 +374,9 @@ def _corrected_by(
         yield from denying if len(denying) == 1 else ()
     elif opens and not asked and not sentence.asks:
         told = asker.text if denies and asker else None  # "no, 8080" denies what was answered
-        meant = opening[repairs.end() :] if repairs else ""
-        said = [old for old in before if old.turn in near and _has_but_one(old.text, meant)]
+        meant = phrase_pattern("feedback", "repairs", _REPAIRED).match(opening) if repairs else None
+        part = meant["part"] if meant and " " in meant["by"] else ""  # "I meant two dogs", but "wait two minutes"
+        said = [old for old in before if old.turn in near and _has_but_one(old.text, part)]
         said = said or [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from said[-1:]
@@ -469,7 +472,9 @@ def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     denied = _DENIED.search(plain)
     if opens and not sentence.asks and not (denied and _has(said, denied["value"])):  # "sorry, three, of course"
         parts = [part for part in _PAUSE.split(plain)[1:3] if len(_WORD.findall(part)) <= WORDS_OF_A_CLAUSE]
-        if statements.read(said).numbers and any(statements.read(part).numbers for part in parts):
+        was = statements.read(said)
+        given = [now for now in map(statements.read, parts) if now.numbers]  # "wait, two minutes" is of something else
+        if was.numbers and any(now.numbers.union(was.content).issuperset(now.content) for now in given):
             return True
     if not behind or len(_WORD.findall(plain)) > FEW_WORDS or sentence.asks or rethinks:
         return False
@@ -512,9 +517,7 @@ def _common(one: str, other: str) -> float:
 
 
 def _has_but_one(text: str, part: str) -> bool:
-    """Whether a text has all words of a part of two or more in a row, but for one, and a content word: "I meant two
-    dogs", of two cats.
-    """
+    """Whether a text has all words of a part in a row, but for one, and a content word: "two dogs", of two cats."""
     words, part_words = (_WORD.findall(each.casefold()) for each in (text, part))
     rows = (words[at : at + len(part_words)] for at in range(len(words) - len(part_words) + 1))
     return _common(text, part) > 0 and any(sum(map(str.__ne__, row, part_words)) == 1 for row in rows)
@@ -695,7 +698,9 @@ class _UserTurn:
         says = self.lang.pattern("others").search(f", {label[0]}")  # "Ann writes: …"
         long = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
         names = says is not None or any(kind.search(label[0]) for kind in kinds)
-        return behind[:1].isupper() and (long or names)
+        parts = [len(_WORD.findall(part)) for part in self.lang.pattern("breaks").split(behind)]
+        is_list = len(parts) > 2 and max(parts) <= 2  # "I have three hobbies: Tennis, chess and golf"
+        return behind[:1].isupper() and (long or names) and not is_list
 
     def _facts(self, sentence: Sentence, day: date, *, talk: bool, requests: bool) -> Iterator[DrawnFact]:
         """Yield the facts of a sentence: what is asked to be remembered, else a rule, else plain statements."""
