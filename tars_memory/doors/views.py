@@ -438,6 +438,8 @@ class ReviewView(View):
             sitting = self._current_sitting(memory)
             with sitting.review.alone():  # nobody is asked here about credentials
                 masked = {name: sitting.review.ctx.without_credentials(text) for name, text in wording.items()}
+                if proposal.replaces and masked != wording:  # the line may have it: a mask would take its place there
+                    raise UsageError("these words hold what looks like a credential", "tars-memory review asks")
                 return sitting.decide(proposal, answer, **masked)
 
         self._ask("decide", act)

@@ -27,15 +27,17 @@ from terminal import environment, on_a_terminal, program
 pytest.importorskip("textual")
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 
+from tars_memory.curation.proposals import change_of_line  # noqa: E402
 from tars_memory.doors import live, views  # noqa: E402
-from tars_memory.doors.cli import app as command_line  # noqa: E402
+from tars_memory.doors.cli import app as command_line, approve  # noqa: E402
 from tars_memory.doors.cli.call import Call  # noqa: E402
 from tars_memory.doors.views import FactsView, SearchView  # noqa: E402
-from tars_memory.errors import installing  # noqa: E402
+from tars_memory.errors import UsageError, installing  # noqa: E402
 from tars_memory.index import models  # noqa: E402
 from tars_memory.index.models import QueryVector  # noqa: E402
 from tars_memory.memory import Memory  # noqa: E402
 from tars_memory.testing import make_vault  # noqa: E402
+from tars_memory.vault import inbox  # noqa: E402
 from tars_memory.vault.writing.system import alone  # noqa: E402
 
 HELD = Path(__file__).with_name("live_screens.txt")
@@ -431,3 +433,20 @@ def test_a_bug_is_told_when_the_terminal_is_as_it_was(tmp_path: Path, monkeypatc
     asyncio.run(run())
     app.close()
     assert isinstance(app.failed, ZeroDivisionError)
+
+
+def test_words_with_a_credential_for_a_line_that_may_have_it_wait(tmp_path: Path) -> None:
+    root = make_vault(tmp_path / "vault", {"Memory.md": "## Notes\n- my Gmail password is Rabbit2024!\n"})
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, actor="person", interactive=True) as memory:
+        review, entry = memory.review(), memory.show("Rabbit2024!")
+        made = change_of_line("replace", entry, "My Gmail password is Rabbit2024!", "2026-11-21", "spelling")
+        with review.ctx.writing("tidy", None) as session:
+            inbox.keep(session, made.stored())
+        (proposal,) = review.waiting().proposals
+        view = object.__new__(views.ReviewView)
+        view._sitting = approve.Sitting(memory, review, lambda path, _: path)
+        view._ask = lambda _, act: act(memory)  # type: ignore[method-assign]
+        with pytest.raises(UsageError, match="looks like a credential"):
+            view._decide(proposal, approve.ReviewAnswer("e"), words="My Gmail password is Rabbit2025!")
+        view._decide(proposal, approve.ReviewAnswer("e"), words="My Gmail password is in the safe")
+    assert (root / "Memory.md").read_text() == "## Notes\n- My Gmail password is in the safe\n"
