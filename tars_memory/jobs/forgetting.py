@@ -377,18 +377,24 @@ class _Plan:
         turns those that have a word of it.
         """
         document = Document(changes.data)
-        telling = {stem(unit) for sentence in self._sentences for unit in sentence if unit not in STOP_WORDS}
+        telling = set().union(*map(_telling, self._sentences))
         found: list[tuple[int, int, str]] = []
         answers = False
         for block in document.blocks:
             text = document.text(block.start_line, block.end_line)
             is_told = block.kind in ("paragraph", "quote") and mentions(text, self._sentences)
             answers = block.kind == "quote" and (is_told or (answers and sessions.is_answer(text)))
-            if is_told or (answers and not telling.isdisjoint(map(stem, units(text)))):
+            if is_told or (answers and not telling.isdisjoint(_telling(units(text)))):
                 found.append((block.start_line, block.end_line, text))
         for line, end_line, text in reversed(found):
             self.removed.append((line, " ".join(text.split())))
             _remove_lines(changes, line, end_line)
+
+
+def _telling(found: Sequence[str]) -> set[str]:
+    """Return the stems of units that tell something: no function words; in scripts without blanks, pairs of units."""
+    pairs = {one + other for one, other in pairwise(found) if len(one) == len(other) == 1}
+    return pairs | {stem(unit) for unit in found if unit not in STOP_WORDS and (len(unit) > 1 or unit.isascii())}
 
 
 _wordings = lru_cache(maxsize=64)(wordings)
