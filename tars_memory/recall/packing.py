@@ -112,8 +112,8 @@ class Packing:
         """By kind and path the lines of the prompt by their numbers."""
         self._places: set[tuple[str, int]] = set()
         self._places_by_wording: dict[str, str] = {}
-        self._refused: dict[tuple[str, str, int], int] = {}
-        """By kind and place the room that was too small for a unit: each of its lines may ask for it again."""
+        self._refused: dict[tuple[str, Portion], int] = {}
+        """The room that was too small for a unit, by its kind and itself: each of its lines may ask for it again."""
 
     @property
     def room(self) -> int:
@@ -140,7 +140,7 @@ class Packing:
             '' if the unit was added, else the reason why it was not.
         """
         room = self.room if most is None else min(self.room, most)
-        if self._refused.get((kind, unit.path, unit.start_line), -1) >= room:
+        if self._refused.get((kind, unit), -1) >= room:
             return NO_ROOM
         own = range(unit.start_line, unit.end_line + 1)
         if kind != CONFLICTS and any(self.holds(unit.path, number) for number in own):
@@ -149,7 +149,7 @@ class Packing:
             if wording in self._places_by_wording:
                 return f"says the same as {self._places_by_wording[wording]}"
         if sum(len(text) + 1 for text in unit.texts) > room:
-            self._refused[kind, unit.path, unit.start_line] = room
+            self._refused[kind, unit] = room
             return NO_ROOM
         added: dict[int, str] = {}
         lines = ChainMap(added, self._blocks.get(kind, {}).get(unit.path, {}))
