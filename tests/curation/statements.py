@@ -189,6 +189,7 @@ WORTH = [
     ("en", "Never use bullet points.", "Never use bullet points"),
     ("en", "Always answer in JSON.", "Always answer in JSON"),
     ("en", "From now on use bullet points.", "Use bullet points"),
+    ("en", "From now on, no more emojis.", "No more emojis"),
     ("en", "Never force-push to main.", "Never force-push to main"),
     ("en", "I have a dog that barks.", "I have a dog that barks"),
     ("en", "My half brother Owen lives in Hull.", "My half brother Owen lives in Hull"),

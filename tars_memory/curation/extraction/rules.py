@@ -888,8 +888,12 @@ class _UserTurn:
 
     def _fact(self, text: str, sentence: Sentence, day: date, kind: str, *, habit: bool = False) -> DrawnFact:
         """Return a part of a sentence as a fact, with absolute dates, without lead and punctuation around it."""
-        lead = self.lang.pattern("leads").match(text.replace("’", "'"))
-        said = text[lead.end() if lead else 0 :]
+        plain = text.replace("’", "'")
+        lead = self.lang.pattern("leads").match(plain)
+        start = lead.end() if lead else 0
+        # "no, my son …", "now I …", but not of "no nuts" and "non-smoker"
+        paused = re.search(r"[^\w\s]\s+$", plain[:start]) or _names_me(plain[start:].partition(" ")[0], self.lang)
+        said = text[start if paused else 0 :]
         words = " ".join(with_absolute_dates(said, day, self.lang.code, habit=habit).split())
         words = words.strip(" \t.!;,…:-–—")
         return DrawnFact(
