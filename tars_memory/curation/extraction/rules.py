@@ -502,12 +502,27 @@ def _is_opposite(old: str, new: str) -> bool:
 
 
 def _lifts(text: str, rule: str, lang: Language) -> bool:
-    """Whether a part of a sentence asks for the opposite of a rule: only one is denied, and one has all words of the
-    other; "never use imperial units" goes with "always use metric units".
+    """Whether a part of a sentence asks for the opposite of a rule: only one is denied, both begin with the same word,
+    and one has all words of the other: "never use imperial units" goes with "always use metric units". It says nothing
+    of the person, and only permits if it speaks of the one who answers: "you used emojis!" asks for what the rule does.
     """
-    parts, rules = (lang.pattern("breaks").split(each) for each in (text, rule))
-    pairs = ((new, old) for new in parts for old in rules if _common(new, old) == 1)
+    permits = phrase_pattern("feedback", "permits", r"(?<!\w){}\b")
+    parts, rules = (lang.pattern("breaks").split(each.replace("’", "'")) for each in (text, rule))
+    orders = [part for part in parts if permits.search(part) or not lang.pattern("you").search(part)]
+    orders = [part for part in orders if not _names_me("".join(part.split()[:1]), lang)]
+    pairs = [(new, old) for new in orders for old in rules if _same_order(_ordered(new), _ordered(old))]
     return any((statements.read(new).denied + statements.read(old).denied) % 2 for new, old in pairs)
+
+
+def _same_order(one: Sequence[str], other: Sequence[str]) -> bool:
+    return one[:1] == other[:1] != () and len({*one} & {*other}) == min(len({*one}), len({*other}))
+
+
+def _ordered(text: str) -> tuple[str, ...]:
+    """Return the stems of what a text asks for, without the words that only say that it does."""
+    for key in ("permits", "polite", "always"):
+        text = phrase_pattern("feedback", key, r"(?<!\w){}(?!\w)").sub(" ", text)
+    return statements.stems(text)
 
 
 def _common(one: str, other: str) -> float:
