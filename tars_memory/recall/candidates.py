@@ -119,13 +119,14 @@ class Candidate:
         heading_is_query: whether the query is a heading above it.
         subject: of its first fact; '' without facts.
         counts: by term the number of occurrences in it, its headings and the names of its note.
+        headed: whether its headings or the names of its note hold a term.
         named: the terms of its headings and of the names of its note, if the query contains such a name: they don't
             tell its lines apart.
         decided: by index of a line the state of the candidate that it repeats (:mod:`tars_memory.recall.decided`).
     """
 
     words = note_words = name_meaning = date = date_worth = name_share = query_share = 0.0
-    name_in_query = name_is_query = heading_is_query = False
+    name_in_query = name_is_query = heading_is_query = headed = False
     subject = ""
     named = frozenset[str]()
     meaning: float | None = None
@@ -461,7 +462,7 @@ def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
     counts = iter(terms.count_lines(texts))
     for chunk, shown in zip(lined, [vault.suspicion.shown(chunk.texts) for chunk in lined], strict=True):
         named = next(counts)
-        chunk.counts = {**named}
+        chunk.counts, chunk.headed = {**named}, bool(named)
         chunk.named = frozenset(named) if chunk.name_in_query else chunk.named
         for line in chunk.lines:
             line.counts, line.shown = next(counts), shown[line.index]

@@ -849,8 +849,7 @@ def _without_neighbours(
     """
     left_out = (scores.ITEM, "text") if keywords else (scores.ITEM,)
     for chunk, of_chunk in groupby(lines, key=lambda line: line.chunk):
-        own = {term for line in chunk.lines for term in line.counts}
-        above = not own or own < chunk.counts.keys() or chunk.date >= scores.DAY_MET  # a name, a heading, the day
+        above = chunk.headed or chunk.date >= scores.DAY_MET or not any(line.counts for line in chunk.lines)
         items: list[list[CandidateLine]] = [[]]
         for line in of_chunk:
             items += [] if line.known.indent else [[]]

@@ -281,7 +281,7 @@ def test_a_prompt_ends_where_nothing_answers_any_more(tmp_path: Path) -> None:
 
 
 def test_a_bullet_that_is_near_by_chance_answers_nothing() -> None:
-    chunk = SimpleNamespace(date=0.0, counts={"tea": 1})
+    chunk = SimpleNamespace(date=0.0, headed=False)
 
     def line(nearness: float, kind: str = "item", indent: int = 0, **counts: int) -> Any:
         known = SimpleNamespace(kind=kind, indent=indent)
@@ -291,8 +291,15 @@ def test_a_bullet_that_is_near_by_chance_answers_nothing() -> None:
     least = weights.NEAREST_FLOOR + search.ABOVE_CHANCE
     kept = [chunk.lines.index(each) for each in search._without_neighbours(chunk.lines, least)]
     assert kept == [0, 2, 3, 4, 5]
-    chunk.counts = {"tea": 2, "pot": 1}  # its heading holds a word, too
+    chunk.headed = True
     assert [*search._without_neighbours(chunk.lines, least)] == chunk.lines
+
+
+def test_a_list_whose_heading_is_asked_for_is_given_whole_though_a_bullet_repeats_it(tmp_path: Path) -> None:
+    memory = "## Garden\n\n- roses in March\n- water the garden at six\n- compost in May\n\n## Work\n\n- no Fridays\n"
+    made = Vault(tmp_path, {"Memory.md": memory})
+    text = made.context("what about the garden", mode="lexical", loaded=False).text
+    assert all(each in text for each in ("roses", "water", "compost")) and "Fridays" not in text
 
 
 def test_bullets_of_a_long_memory_are_given_without_those_around_them(tmp_path: Path) -> None:
