@@ -437,6 +437,10 @@ def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:
     with at(tmp_path, "2026-11-28T10:00") as memory:
         ref = memory.list("episodic")[-1].ref
         assert memory.show(ref).path.startswith("sessions/")
+        rows = session.read_text().split("\n")
+        (told,) = (found for path, found in memory.copies(SAID).places().items() if path.startswith("sessions/"))
+        listed = [(rows[copy.line - 1].lstrip("- ")[:20], copy.text) for copy in told if copy.line > 1]
+        assert len(listed) > 4 and all(row and row in text for row, text in listed)
         memory.forget(SAID)
     (now,) = (tmp_path / "vault/sessions").glob("*.md")
     text = now.read_text()

@@ -323,7 +323,7 @@ class _Plan:
     def __init__(self, copies: Copies, path: str, data: bytes) -> None:
         self.removed: list[tuple[int, str]] = []
         self._copies = copies
-        self._path = path
+        self._path, self._data = path, data
         self._layout = copies._ctx.layout
         self._sentences = copies.sentences()
         self._is_session = self._layout.is_session(path)
@@ -333,8 +333,7 @@ class _Plan:
         if self._layout.is_playbook(path):
             self._remove_prose(changes)
         while (entry := self._next_entry(changes.data)) is not None:
-            offset = data.count(b"\n") - changes.data.count(b"\n")  # so that lines are listed as they were
-            self.removed.append((entry.line + offset, entry.text))
+            self._list(changes, entry.line, entry.text)
             made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
             if not made:
                 raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
@@ -387,8 +386,13 @@ class _Plan:
             if is_told or (answers and not telling.isdisjoint(_telling(units(text)))):
                 found.append((block.start_line, block.end_line, text))
         for line, end_line, text in reversed(found):
-            self.removed.append((line, " ".join(text.split())))
+            self._list(changes, line, " ".join(text.split()))
             _remove_lines(changes, line, end_line)
+
+    def _list(self, changes: Changes, line: int, text: str) -> None:
+        """Add a copy to the list, with the line where it was before all removals."""
+        start = changes.origin(Document(changes.data).lines[line - 1].start)
+        self.removed.append((len(note_lines(self._data[:start])), text))
 
 
 def _telling(found: Sequence[str]) -> set[str]:

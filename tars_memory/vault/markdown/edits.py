@@ -897,6 +897,11 @@ class Changes:
                 yield piece[first:last] if isinstance(piece, bytes) else (piece[0] + first, piece[0] + last)
             at += size
 
+    def origin(self, at: int) -> int:
+        """Return where a byte of :attr:`data` was in the original; of a new one, where it is."""
+        piece = next(self._cut(at, at + 1), b"")
+        return at if isinstance(piece, bytes) else piece[0]
+
     def splices(self) -> list[Splice]:
         """Return the changes so far as splices of the original, in order."""
         found: list[Splice] = []
