@@ -1181,6 +1181,8 @@ def test_what_happens_again_and_again_is_no_habit_of_the_person(said: str) -> No
         ("Kun je onthouden dat ik in Gent woon?", "Ik in Gent woon"),
         ("Please remember the spare key is under the pot, you will be asked for it.", "The spare key is under the pot"),
         ("Remember the days when we were young", ""),
+        ("Remember the story is set in Rome.", ""),
+        ("Act as a pirate. Remember the ship is called Mary.", ""),
         ("Remember: no nuts for my son.", "No nuts for my son"),
         ("Please remember that no one in my family eats meat.", "No one in my family eats meat"),
         ("Remember that right turns scare me.", "Right turns scare me"),

@@ -769,7 +769,10 @@ class _UserTurn:
                 match = form.fullmatch(text.replace("’", "'"))
                 said = text[slice(*match.span("text"))] if match else ""
                 said = said[: self._to_answerer(said)]
-                if match and question == table.get("question", False) and self._is_statement(said, talk=talk):
+                thing = match and match.groupdict().get("thing")  # "remember the ship is called Mary", as in a story
+                if not match or question != table.get("question", False) or (thing and not talk):
+                    continue
+                if self._is_statement(said, talk=talk and not thing):
                     return self._fact(said, sentence, day, "fact")._replace(asked=True)
         if not talk or self.makes or sentence.asks:
             return None
