@@ -406,7 +406,7 @@ def test_a_turn_that_opens_with_an_amendment_takes_back_what_the_turn_before_end
         "Sorry, two questions, please.",
     ):  # fmt: skip
         assert kept("I have two cats.", "Done.", more) == ["I have two cats"]
-    for other in ("I'd like to live in Rome, not Leeds.", "Where can I live, not Leeds?"):
+    for other in ("I'd like to live in Rome, not Leeds.", "Where can I live, not Leeds?", "Try York, not Leeds."):
         assert kept("I live in Leeds.", "Done.", other) == ["I live in Leeds"]
     for other in ("Sorry, my mistake.", "Sorry, line 42.", "No, use port 8080."):
         assert kept("I live in Leeds.", "Done.", other) == kept(f"I live in Leeds. {other}") == ["I live in Leeds"]

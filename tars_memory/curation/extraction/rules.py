@@ -367,7 +367,7 @@ def _corrected_by(
         yield from [last] if last else ()
     elif found and not sentence.asks:
         right, amends = quote[: found.start()], phrase_pattern("feedback", "repairs", r"(?<!\w){}\b").search(quote)
-        amended = denies or amends or len(_WORD.findall(right)) < 3  # "Maja, not Mia"
+        amended = denies or amends or len(_WORD.findall(right)) < 2  # "Maja, not Mia"
         denying = [old for old in before if old.turn in near and _has(old.text, found["value"])]
         words = set(statements.stems(right))
         denying = [old for old in denying if amended or len(words.difference(statements.stems(old.text))) < 2]
