@@ -518,6 +518,7 @@ def _same_order(one: Sequence[str], other: Sequence[str]) -> bool:
     return one[:1] == other[:1] != () and len({*one} & {*other}) == min(len({*one}), len({*other}))
 
 
+@lru_cache(maxsize=4096)
 def _ordered(text: str) -> tuple[str, ...]:
     """Return the stems of what a text asks for, without the words that only say that it does."""
     for key in ("permits", "polite", "always"):
