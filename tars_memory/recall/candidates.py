@@ -239,7 +239,7 @@ def gather(
     excluded = Exclusion(query.negations)
     found, hidden = _candidates(reader, query, rows.values(), shortlist, named, excluded)
     if by_words:
-        _count(found, terms)
+        _count(found, terms, subjects)
     _leave_out_common([chunk for chunk in found if chunk.row.front], held, COMMON_PROPERTY * total)
     roots = [query.stems.get(word, "") for word in query.content]
     for chunk in found:
@@ -451,13 +451,20 @@ def _add_lines(chunk: Candidate, left_out: set[int]) -> None:
         chunk.lines.append(line)
 
 
-def _count(chunks: Sequence[Candidate], terms: Terms) -> None:
-    """Count the terms in lines and chunks; in all of them at once, for most contain none."""
+def _count(chunks: Sequence[Candidate], terms: Terms, facts: Container[int]) -> None:
+    """Count the terms in lines and chunks; in all of them at once, for most contain none.
+
+    The title of ``Memory.md`` and its like is not counted, but that of ``facts``, by the id of their chunks: a memory
+    leak has nothing to do with each entry, and "facts about me" asks for them.
+    """
     texts: list[str] = []
     lined = [chunk for chunk in chunks if chunk.lines]
     for chunk in lined:
         row = chunk.row
-        texts.append(" ".join((row.title, *row.aliases, *row.headings, row.date or "")))
+        above = [row.title, *row.headings]
+        if row.tier in ("semantic", "procedural") and row.id not in facts:
+            above = [name for name in above if name != row.title]
+        texts.append(" ".join((*above, *row.aliases, row.date or "")))
         texts += (line.text for line in chunk.lines)
     counts = iter(terms.count_lines(texts))
     for chunk, shown in zip(lined, [vault.suspicion.shown(chunk.texts) for chunk in lined], strict=True):

@@ -302,6 +302,14 @@ def test_a_list_whose_heading_is_asked_for_is_given_whole_though_a_bullet_repeat
     assert all(each in text for each in ("roses", "water", "compost")) and "Fridays" not in text
 
 
+def test_the_title_of_the_memory_is_no_word_of_its_entries(tmp_path: Path) -> None:
+    memory = "# Memory\n\n- tea at four\n\n## Work\n\n- the import leaks memory\n"
+    made = Vault(tmp_path, {"Memory.md": memory, "Facts.md": "# Facts\n\n## me\n- lives in:: Cork\n- likes:: rye\n"})
+    text = made.context("where does the import leak memory", mode="lexical", loaded=False).text
+    assert "the import leaks" in text and "tea" not in text
+    assert "rye" in made.context("all facts about me", mode="lexical", loaded=False).text
+
+
 def test_bullets_of_a_long_memory_are_given_without_those_around_them(tmp_path: Path) -> None:
     made = Vault(tmp_path, {"Memory.md": "".join(f"- a thing with the number {n}\n" for n in range(2000, 2400))})
     assert "2317" in (text := made.context("what about 2317", mode="lexical", loaded=False).text)
