@@ -844,19 +844,19 @@ def _without_neighbours(
     lines: Iterable[CandidateLine], least: float, *, keywords: bool = False
 ) -> Iterator[CandidateLine]:
     """Yield the lines but the bullets that merely stand in a chunk with a line that answers: neither they nor what is
-    nested below them holds a word of the query, or is as near to one as ``least``. For ``keywords``
-    neither other lines: what stands beside the answer to a question may belong to it.
+    nested below them holds a word of the query, or is as near to one as ``least``. For ``keywords`` neither other
+    lines: what stands beside the answer to a question may belong to it.
     """
     left_out = (scores.ITEM, "text") if keywords else (scores.ITEM,)
     for chunk, of_chunk in groupby(lines, key=lambda line: line.chunk):
-        above = chunk.headed or chunk.date >= scores.DAY_MET or not any(line.counts for line in chunk.lines)
-        items: list[list[CandidateLine]] = [[]]
+        items: list[list[CandidateLine]] = []
         for line in of_chunk:
-            items += [] if line.known.indent else [[]]
+            items += [] if items and line.known.indent else [[]]
             items[-1].append(line)
-        for item in filter(None, items):
-            answers = any(line.counts or weights.mean(line.nearest) >= least for line in item)
-            yield from item if above or answers or item[0].known.kind not in left_out else ()
+        tell = [any(line.counts or weights.mean(line.nearest) >= least for line in item) for item in items]
+        above = chunk.headed or chunk.date >= scores.DAY_MET or not any(tell)  # a heading, the day, all alike
+        for item, tells in zip(items, tell, strict=True):
+            yield from item if above or tells or item[0].known.kind not in left_out else ()
 
 
 # --- hits of the vault and of conversations in one order

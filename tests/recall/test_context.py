@@ -291,6 +291,9 @@ def test_a_bullet_that_is_near_by_chance_answers_nothing() -> None:
     least = weights.NEAREST_FLOOR + search.ABOVE_CHANCE
     kept = [chunk.lines.index(each) for each in search._without_neighbours(chunk.lines, least)]
     assert kept == [0, 2, 3, 4, 5]
+    _, far, *_, near, _ = chunk.lines
+    assert [*search._without_neighbours([far, near], least)] == [near]  # also in a chunk without a word of the query
+    assert [*search._without_neighbours([far], least)] == [far]  # the chunk as a whole is near
     chunk.headed = True
     assert [*search._without_neighbours(chunk.lines, least)] == chunk.lines
 
