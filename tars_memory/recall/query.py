@@ -448,8 +448,15 @@ class _Parser:
         query.tokens, query.content = frozenset(spoken), [word for word in spoken if word not in STOP_WORDS]
         query.language = language.foreign_language(query.meaning)
         query.grammar = language.grammar_words(query.language)
-        # "j'habite", "est-ce": the other words are looked for alone
-        query.phrases = tuple(p for p in query.phrases if p in query.quoted or query.grammar.isdisjoint(p))
+        text = fold(query.meaning)
+        # "j'habite", "est-ce": their other words are looked for alone; "e-mail" is one word, also beside "o João e …"
+        elided = {
+            phrase
+            for phrase in set(query.phrases).difference(query.quoted if query.words else query.phrases)
+            if query.grammar.issuperset(phrase)
+            or ("'".join(phrase) in text.replace("’", "'") and not query.grammar.isdisjoint(phrase))
+        }
+        query.phrases = tuple(phrase for phrase in query.phrases if phrase not in elided)
         is_ordinal = re.search(r"\d\. ", query.meaning)  # "am 9. November" has no word that English lacks
         code = language.language_of(query.meaning, "de" if is_ordinal else "") if dated else ""
         if code and code != "en":  # English ones are not words of the query
@@ -458,7 +465,6 @@ class _Parser:
         query.is_latin = language.is_latin(query.meaning)
         phrased = (word for phrase in (*query.phrases, *query.quoted) for word in phrase)
         query.halves = language.halves((*query.words, query.last_word))
-        text = fold(query.meaning)
         whole = (parts for parts in query.phrases if "-".join(parts) in text or language.is_grouped(parts))
         query.joined = {parts: "".join(parts) for parts in whole}
         halves = (half for pair in query.halves for half in pair)

@@ -225,12 +225,26 @@ def test_nothing_to_look_for(text):
     assert not query.filters
 
 
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("qual é o e-mail do João?", (("e", "mail"),)),
+        ("où est-ce que j’habite", ()),
+        ("où est-ce que j'habite", ()),
+        ("c'est où le rendez-vous", (("rendez", "vous"),)),
+    ],
+)
+def test_an_elided_word_is_no_compound(text, phrases):
+    assert read(text).phrases == phrases
+
+
 @settings(max_examples=examples(400))
 @given(st.text(max_size=60) | st.text(alphabet="ab\"-*: tagsincepath:/'“”\0東🚀C+#", max_size=40))
 @example("\ud800")
 @example('"""')
 @example('-" -"')
 @example('tag:"')
+@example("e:ã")
 def test_any_string_is_legal(text):
     try:
         query = read(text)
