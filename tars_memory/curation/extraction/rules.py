@@ -348,23 +348,10 @@ def _corrected_by(
         if refused or (common and _lifts(quote, old.text, lang)):
             yield old
     if new:
-        parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
-        denied = [part for part in parts if statements.read(part).denied] + ([found["value"]] if found else [])
-        last: DrawnFact | None = None
         opening_word = denies or repairs
-        adds: object = opening_word and _ADDS.search(begins[: opening_word.start()])
-        # a fact over time has a new value: nobody lives at two places
-        adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
-        for old in before:
-            olds = dict.fromkeys([old.text, *lang.pattern("breaks").split(old.text)])
-            values = [value for part in parts for was in olds if (value := _other_value(was, part, lang))]
-            is_denied = any(_has(place, value) for value in values for place in denied)
-            asked_about = bool(asked) and any(_has(asked, value) for value in values)
-            if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
-                yield old
-            elif opening_word and values and not asked and not adds:
-                last = old
-        yield from [last] if last else ()
+        adds = bool(opening_word and _ADDS.search(begins[: opening_word.start()]))
+        denied = found["value"] if found else ""
+        yield from _replaced(new, before, denied, asked, lang, amends=bool(opening_word and not asked), adds=adds)
     elif found and not sentence.asks:
         right, amends = quote[: found.start()], phrase_pattern("feedback", "repairs", r"(?<!\w){}\b").search(quote)
         amended = denies or amends or len(_WORD.findall(right)) < 2  # "Maja, not Mia"
@@ -380,6 +367,44 @@ def _corrected_by(
         said = said or [old for old in before if old.turn in near and _amends(sentence, old.text, behind=False)]
         said = [old for old in said if told is None or any(_has(told, value) for value in _VALUE.findall(old.text))]
         yield from said[-1:]
+
+
+def _replaced(
+    new: Sequence[str],
+    before: Sequence[DrawnFact],
+    denied: str,
+    asked: str,
+    lang: Language,
+    *,
+    amends: bool,
+    adds: bool,
+) -> Iterator[DrawnFact]:
+    """Yield the facts that a sentence with facts of its own corrects.
+
+    Args:
+        new: the texts of its facts.
+        before: the facts said before it.
+        denied: the value that it denies; '' for none.
+        asked: the question that it denies; '' for none.
+        lang: its language.
+        amends: whether it begins with a denial or a repair: it corrects the last value, too.
+        adds: whether it begins as one that adds something.
+    """
+    parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
+    places = [part for part in parts if statements.read(part).denied] + ([denied] if denied else [])
+    last: DrawnFact | None = None
+    # a fact over time has a new value: nobody lives at two places
+    adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
+    for old in before:
+        olds = dict.fromkeys([old.text, *lang.pattern("breaks").split(old.text)])
+        values = [value for part in parts for was in olds if (value := _other_value(was, part, lang))]
+        is_denied = any(_has(place, value) for value in values for place in places)
+        asked_about = bool(asked) and any(_has(asked, value) for value in values)
+        if is_denied or asked_about or any(_is_opposite(old.text, part) for part in parts):
+            yield old
+        elif amends and values and not adds:
+            last = old
+    yield from [last] if last else ()
 
 
 def _unkept(plain: str, lang: Language) -> re.Match[str] | None:

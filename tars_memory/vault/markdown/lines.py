@@ -36,8 +36,7 @@ _TAG = re.compile(r"(?<![^\s(,;\[])#([\w/-]*[^\W\d_][\w/-]*)")
 CODE = re.compile(r"`[^`]*`")
 TITLE = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)")
 """A heading with words; groups: its marks, its words."""
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ANY_FENCE = re.compile(r"([ \t]*(?:>[ \t]*)*)((?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)")
+_FENCE = re.compile(r"([ \t]*(?:>[ \t]*)*)((?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*)")
 """A mark of a fence; groups: quotes and blanks before it, the items that it begins, the mark, what follows it."""
 _OPENS_PLAINLY = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*")
 """A mark of a fence with no more than the name of a language, and no words of an item."""
@@ -297,7 +296,7 @@ def fences(lines: Iterable[str]) -> Iterator[tuple[int, int]]:
     """
     first, mark, quotes, indent = 0, "", 0, 0
     for number, line in enumerate(lines, 1):
-        found = _ANY_FENCE.match(line) if "```" in line or "~~~" in line else None
+        found = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if mark:
             inside = line.replace(">", " ", quotes)
             ended = line.count(">", 0, len(line) - len(line.lstrip("> \t"))) < quotes
