@@ -56,6 +56,7 @@ MARKDOWN = st.lists(
 @given(MARKDOWN, st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 @example(["word " * 100, "zeppelin", "===", "## B"], "\n", False)  # a paragraph with a rule right below is a heading
 @example(["## B", "## B", "# A", "- item"], "\n", False)  # a heading right above its like is one with it
+@example(["---", "# A", "---"], "\n", False)  # a comment of properties
 @example(["%%", "```", "# A"], "\n", False)  # a comment that never ends was taken for a plugin's
 def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str], ending: str, bom: bool) -> None:
     data = (b"\xef\xbb\xbf" if bom else b"") + ending.join(parts).encode()
@@ -75,7 +76,9 @@ def test_every_chunk_is_the_notes_own_lines_and_no_word_is_lost(parts: list[str]
     headings = " ".join(name for chunk in note.chunks for name in chunk.headings)
     texts = {line for chunk in note.chunks for line in chunk.text.split("\n")}
     body = 1
-    if lines[0].rstrip(" \t") == "---" and len(note.chunks) and note.chunks[0].start_line > 1:
+    if lines[0].rstrip(" \t") == "---" and not note.chunks and "---" in [line.rstrip(" \t") for line in lines[1:]]:
+        body = len(lines) + 1  # properties alone: "# A" is a comment of theirs
+    elif lines[0].rstrip(" \t") == "---" and len(note.chunks) and note.chunks[0].start_line > 1:
         body = note.chunks[0].start_line
     for number, line in enumerate(lines, 1):
         if number >= body and re.search(r"[^\W_]", line) and number not in covered:
