@@ -842,6 +842,11 @@ _LONGEST_NAME = 200
 """Maximum length of a project's name in bytes: file systems allow a folder's name 255."""
 
 
+def may_be_folder(text: str) -> bool:
+    """Return whether what a log gives as a folder may be one here: it is absolute, and no system has a longer path."""
+    return os.path.isabs(text) and "\0" not in text and len(text.encode("utf-8", "replace")) < 4_096
+
+
 def chosen_project(
     flag: str | None, env: Mapping[str, str], cwd: Path, places: Places | None = None, notices: list[str] | None = None
 ) -> str:

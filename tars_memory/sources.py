@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tars_memory import capture, disk, errors, index
 from tars_memory.index.database import PART, STAMP, Progress
 from tars_memory.index.talks import Log, OwnTurn, Talk, TalkIndex
-from tars_memory.settings import PROJECT_FILE, LayoutOptions, Settings, chosen_project, find_project
+from tars_memory.settings import PROJECT_FILE, LayoutOptions, Settings, chosen_project, find_project, may_be_folder
 from tars_memory.vault import secrets, template
 from tars_memory.vault.vault import Vault
 
@@ -301,17 +301,18 @@ class Talks:
             return ""
         if folder not in self._projects:
             project = ""
-            if os.path.isabs(folder) and "\0" not in folder and self._is_in_project(folder):
+            if may_be_folder(folder) and self._is_in_project(folder):
                 project = find_project(self._folder, chosen_project(None, {}, Path(folder), self._places, []))
             self._projects[folder] = project or (folder if "/" in folder or "\\" in folder else f"/{folder}")
         return self._projects[folder]
 
     def _is_in_project(self, folder: str) -> bool:
         """Return whether a folder or one above it has a :data:`PROJECT_FILE`; check each folder once."""
+        return any(map(self._has_file, (folder, *map(str, Path(folder).parents))))
+
+    def _has_file(self, folder: str) -> bool:
         if folder not in self._has_project_file:
-            above = os.path.dirname(folder)
-            here = os.path.lexists(os.path.join(folder, PROJECT_FILE))
-            self._has_project_file[folder] = here or (above != folder and self._is_in_project(above))
+            self._has_project_file[folder] = os.path.lexists(os.path.join(folder, PROJECT_FILE))
         return self._has_project_file[folder]
 
     def _read(self, path: str, stamp: bytes, known: Log | None) -> tuple[Log, list[Talk], Log | None]:

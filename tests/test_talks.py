@@ -145,6 +145,13 @@ def test_a_project_sees_its_own_conversations_and_nobody_else_does(world: World)
         assert b"quokka" not in held or "talks" in file.parts  # neither the vault nor its index holds it
 
 
+def test_a_folder_deeper_than_any_system_has_one_stops_no_search(world: World) -> None:
+    world.write("a.jsonl", turn("user", "the canary is quokka", "2026-11-02T10:00"), folder="/a" * 2_000)
+    world.write("b.jsonl", turn("user", "the canary is wombat", "2026-11-03T10:00"), folder="/a" * 40_000)
+    world.add()
+    assert len(world.found("canary")) == 2
+
+
 def test_a_resumed_copy_counts_once_and_stands_in_when_the_first_goes(world: World) -> None:
     first = world.write("a.jsonl", *HARBOUR)
     more = turn("user", "and the bicycle shed has walnut doors", "2026-11-03T10:00")

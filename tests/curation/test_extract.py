@@ -365,6 +365,9 @@ def test_a_conversation_goes_to_the_project_of_its_work_folder_unless_one_is_nam
     (session,) = house.extract(log).sessions
     assert session.path.startswith("projects/boat/sessions/") and session.facts[0].path.startswith("projects/boat/")
     assert house.memory().extract_prompts([log]).skipped[0].why.startswith("nothing new since projects/boat/")
+    deep = house.log(logs.claude_code(spoken()).replace(b"/home/anna/code", str(work).encode() + b"/a" * 2_100))
+    notices = house.extract(deep, dry_run=True).notices
+    assert not any("/a/a" in notice for notice in notices)  # no system has a folder so deep
 
 
 def test_credentials_are_neither_noted_nor_sent(house: House) -> None:

@@ -27,7 +27,7 @@ from tars_memory.curation.extraction.keeping import KeptFact, Task, keep, keep_t
 from tars_memory.curation.proposals import RULE, Drawn, DrawnFact
 from tars_memory.errors import ModelUnavailableError, TarsError, UsageError, counted
 from tars_memory.language.words import LANGUAGES
-from tars_memory.settings import AUTO, KEEPS, Settings, allows, chosen_project
+from tars_memory.settings import AUTO, KEEPS, Settings, allows, chosen_project, may_be_folder
 from tars_memory.vault import sessions, suspicion
 from tars_memory.vault.markdown.facts import spoken_by
 from tars_memory.vault.model import Tier
@@ -183,7 +183,7 @@ class Examiner:
         A file there that names no possible project is told of, and doesn't count: it stops no other conversation.
         """
         folder = getattr(transcript, "folder", "")
-        is_path = self._within is not None and os.path.isabs(folder) and "\0" not in folder
+        is_path = self._within is not None and may_be_folder(folder)
         notices: list[str] = []
         project = chosen_project(None, {}, Path(folder), notices=notices) if is_path else ""
         self.ctx.notices += (notice for notice in notices if notice not in self.ctx.notices)
