@@ -1372,11 +1372,25 @@ def test_a_german_ordinal_ends_no_sentence() -> None:
     "thanks",
     [
         "Du bist super, danke!", "Tu es génial, merci !", "Eres muy amable, gracias.", "Sei fantastico, grazie!",
-        "Je bent geweldig, dank je!", "Você é ótimo, obrigado!",
+        "Je bent geweldig, dank je!", "Você é ótimo, obrigado!", "Du bist ein Schatz!", "Danke! Du bist der Beste!",
+        "Tu es un amour !", "Eres un sol!", "¡Eres una joya!", "Sei un tesoro!", "Sei la migliore!",
+        "Je bent een schat!", "Você é um anjo!",
     ],
 )  # fmt: skip
 def test_praise_begins_no_role_play(thanks: str) -> None:
     assert [fact.text for fact in read("Hello, how are you?", "Fine.", thanks, "Gern.", "I live in Cork.").facts]
+
+
+@pytest.mark.parametrize(
+    "cast",
+    [
+        "Du bist jetzt ein Pirat!", "Du bist ein Pirat und ich bin dein Kapitän.", "Ahora eres un pirata!",
+        "Vanaf nu je bent een piraat!", "Sei ora un pirata!", "Tu es maintenant un pirate et tu parles comme lui !",
+        "Você é agora um pirata!",
+    ],
+)  # fmt: skip
+def test_who_is_somebody_from_now_on_plays_a_part(cast: str) -> None:
+    assert not read("Hello, how are you?", "Fine.", cast, "Ahoi.", "I live in Cork.").facts
 
 
 def test_who_plays_an_instrument_plays_no_role() -> None:

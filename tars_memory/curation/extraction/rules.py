@@ -624,7 +624,7 @@ class _UserTurn:
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
         asks = any(sentence.asks for sentence in self.sentences)
-        acts = {each: act for each in self.sentences if (act := self._act(each))}
+        acts = {each: act for each in self.sentences if (act := self._act(each, first=first))}
         self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
         self.plays = casts or len(acts) > len(self.supposes)
         left = (each.start for each in self.sentences[:2] if self._leaves(each))
@@ -641,14 +641,18 @@ class _UserTurn:
         forms = self.lang.forms("rules")
         return any(bool(table.get("opens")) == opens and form.fullmatch(said) for form, table in forms)
 
-    def _act(self, sentence: Sentence) -> re.Match[str] | None:
+    def _act(self, sentence: Sentence, *, first: bool) -> re.Match[str] | None:
         """Return what begins a role play or a case at the beginning of a sentence; None for none, and if the sentence
-        cries out what really happened ("Imagine what I saw today!").
+        cries out what really happened ("Imagine what I saw today!") or, not in the first turn, praise ("Du bist ein
+        Schatz!").
         """
         plain = _plain(sentence)
         act = self.lang.pattern("plays").match(plain)
         asks = act and act["case"] and self.lang.pattern("questions").match(plain[act.end() :].lstrip(" ,"))
-        return None if act and asks and plain.endswith("!") and not self._casts(sentence, act) else act
+        if act is None or not plain.endswith("!"):
+            return act
+        praises = not first and act.groupdict().get("is") and self.lang.pattern("casts").match(plain)
+        return None if praises or (asks and not self._casts(sentence, act)) else act
 
     def _casts(self, sentence: Sentence, act: re.Match[str]) -> bool:
         """Whether a sentence that lets somebody imagine something says it of the one who answers, before it asks."""
