@@ -333,7 +333,7 @@ class _Plan:
         if self._layout.is_playbook(path):
             self._remove_prose(changes)
         while (entry := self._next_entry(changes.data)) is not None:
-            self._list(changes, entry.line, entry.text)
+            self._list(changes, Document(changes.data).lines[entry.line - 1].start, entry.text)
             made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
             if not made:
                 raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
@@ -385,14 +385,14 @@ class _Plan:
             answers = block.kind == "quote" and (is_told or (answers and sessions.is_answer(text)))
             if is_told or (answers and not telling.isdisjoint(_telling(units(text)))):
                 found.append((block.start_line, block.end_line, text))
-        for line, end_line, text in reversed(found):
-            self._list(changes, line, " ".join(text.split()))
-            _remove_lines(changes, line, end_line)
+        for line, end_line, text in reversed(found):  # what is above keeps its place
+            start, end = document.lines[line - 1].start, document.lines[end_line - 1].next
+            self._list(changes, start, " ".join(text.split()))
+            changes.make([Splice(start, end, b"")])
 
-    def _list(self, changes: Changes, line: int, text: str) -> None:
-        """Add a copy to the list, with the line where it was before all removals."""
-        start = changes.origin(Document(changes.data).lines[line - 1].start)
-        self.removed.append((len(note_lines(self._data[:start])), text))
+    def _list(self, changes: Changes, start: int, text: str) -> None:
+        """Add a copy that starts at an offset to the list, with the line where it was before all removals."""
+        self.removed.append((len(note_lines(self._data[: changes.origin(start)])), text))
 
 
 def _telling(found: Sequence[str]) -> set[str]:
