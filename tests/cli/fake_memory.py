@@ -181,7 +181,8 @@ DEFAULTS: dict[str, Any] = {
     ],
     "history": [
         SimpleNamespace(
-            txn="t1", time="2026-11-21T14:30:00+01:00", command="remember", actor="person", file="Memory.md",
+            txn="t1", time="2026-11-21T14:30:00.123456+01:00", command="remember", actor="person",
+            file="Memory.md",
             op="append", before="", after="- likes tea\n", undone=False,
         )
     ],

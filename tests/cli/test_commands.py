@@ -137,6 +137,7 @@ def test_history_and_list_are_columns(tm: Run) -> None:
     assert tm("history").out == (
         "t1\t2026-11-21T14:30:00+01:00\tremember\tperson\tappend\tMemory.md\t- likes tea\n"
     )  # fmt: skip
+    assert tm("history", "--json").json["entries"][0]["time"] == "2026-11-21T14:30:00.123456+01:00"
     assert list(tm("history", "--json").json["entries"][0]) == [
         "txn", "time", "command", "actor", "file", "op", "before", "after", "undone",
     ]  # fmt: skip
@@ -156,7 +157,7 @@ def test_search_in_a_pipe_is_path_line_text_of_the_line_that_answers(tm: Run, me
 
 
 def test_search_options_reach_the_memory(tm: Run, memory: Any) -> None:
-    line = "search tea --mode lexical --tier daily --tier note --tag a --path projects --since 2w --until today"
+    line = "search tea --mode Lexical --tier Daily --tier note --tag a --path projects --since 2w --until today"
     line += " --limit 3 --explain --project p"
     tm(*line.split())
     assert {name: value for name, value in memory.asked[0][2].items() if value} == {

@@ -224,7 +224,11 @@ def test_it_is_installed_twice_and_works_from_a_fresh_start(shell: str, folder: 
     env = {**environ(folder), "HOME": str(tmp_path)}
     (tmp_path / ".bashrc").write_text("alias x=y")
     (tmp_path / ".zshrc").write_text("PS1='ready> '\n")
+    dry = forked.run(program("completion", "--install", shell, "--dry-run"), env=env, text=True, check=True)
+    assert not [path for path in tmp_path.rglob("*") if path.suffix in (".fish", ".bash") or "_tars" in path.name]
+    assert (tmp_path / ".bashrc").read_text() == "alias x=y"
     first = forked.run(program("completion", "--install", shell), env=env, text=True, check=True)
+    assert first.stdout == dry.stdout
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     again = forked.run(program("completion", shell, "--install"), env=env, text=True, check=True)
     assert first.stdout == again.stdout

@@ -456,7 +456,7 @@ def test_lines_of_one_conversation_take_one_key(tmp_path: Path) -> None:
     desk = talked(tmp_path)
     walk = desk.walk(NO_COLOR="1")
     shown = walk.wait_for(ASK)
-    assert "1 of 1  one conversation, 3 lines" in shown
+    assert "1-3 of 3  one conversation, 3 lines" in shown
     assert all(f"+ {text[:1]}" in shown or text[1:] in shown for text in LINES[:3])
     assert "[a]ccept all [o]ne by one [r]eject all [l]ater [q]uit" in shown
     walk.type("a\n")
@@ -481,7 +481,7 @@ def test_related_lines_have_a_number_only_where_one_can_be_chosen(tmp_path: Path
 def test_lines_of_one_conversation_one_by_one(tmp_path: Path) -> None:
     desk = talked(tmp_path)
     walk = desk.walk(NO_COLOR="1")
-    for key, place in (("o", "1 of 1"), ("a", "1 of 3"), ("r", "2 of 3"), ("u", "3 of 3"), ("l", "2 of 3")):
+    for key, place in (("o", "1-3 of 3"), ("a", "1 of 3"), ("r", "2 of 3"), ("u", "3 of 3"), ("l", "2 of 3")):
         assert place in walk.wait_for(ASK), key
         walk.type(f"{key}\n")
     assert "of 3" in walk.wait_for(ASK)

@@ -274,8 +274,9 @@ class Walk:
         self._seen: list[str] = []
         self._apart: set[str] = set()
         """Ids of the lines of conversations that are decided one by one."""
-        self._numbers: dict[str, int] = {}
-        """Number that a proposal was shown with, by id: it keeps it when its decision is taken back."""
+        self._numbers: dict[str, range] = {}
+        """Numbers that the lines of a proposal were shown with, by id: it keeps them when its decision is taken back.
+        Lines are counted, so that the total is the same when those of a conversation are decided one by one."""
 
     def run(self) -> int:
         """Walk until the end or until the person quits; return the exit code, 1 if nothing waits."""
@@ -290,8 +291,7 @@ class Walk:
         while queue:
             proposal = queue.pop(0)
             self._seen.append(proposal.id)
-            number = self._numbers.setdefault(proposal.id, len(self._numbers) + 1)
-            self._show(proposal, f"{number} of {max(number, len(self._seen) + len(queue))}")
+            self._show(proposal, self._count(proposal, queue))
             answer = self._answer(proposal)
             if answer == "q":
                 break
@@ -310,6 +310,14 @@ class Walk:
         left = self.review.waiting(limit=1, expired=self.expired)
         _print(self.call, Text("\n" + self.call.out.as_called(self.sitting.summary(left))))
         return 0
+
+    def _count(self, proposal: Proposal, queue: Sequence[Proposal]) -> str:
+        """Return the numbers of a proposal's lines of how many, as ``1-4 of 8``; ``queue`` comes behind it."""
+        first = max((numbers.stop for numbers in self._numbers.values()), default=1)
+        numbers = self._numbers.setdefault(proposal.id, range(first, first + len(proposal.leaves)))
+        shown = sum(len(self._numbers[name]) for name in self._seen) + sum(len(other.leaves) for other in queue)
+        span = f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
+        return f"{span} of {max(numbers[-1], shown)}"
 
     def _answer(self, proposal: Proposal) -> str:
         """Ask until the proposal is decided or left.

@@ -421,6 +421,9 @@ class Call:
         """Read the line that the person types behind a question; None if there will be no more."""
         try:
             typed = sys.stdin.buffer.readline()
+        except KeyboardInterrupt:
+            self.out.say_always("")  # the cursor is still behind the question
+            raise
         except (OSError, ValueError):
             return None  # the terminal is gone
         return typed.decode("utf-8", "replace").strip() if typed else None
@@ -739,7 +742,7 @@ def option(
         least: the smallest number.
         most: the largest number.
     """
-    return typer.Option(default, name, metavar=takes, help=text, min=least, max=most)
+    return typer.Option(default, name, metavar=takes, help=text, min=least, max=most, parser=_reader(takes))
 
 
 def flag(name: str, text: str, short: str = "") -> Any:
@@ -749,7 +752,13 @@ def flag(name: str, text: str, short: str = "") -> Any:
 
 def word(takes: str, text: str, *, default: Any = None) -> Any:
     """Return a positional argument; all as in :func:`option`. It must be given if its default is ``...``."""
-    return typer.Argument(default, metavar=takes, help=text)
+    return typer.Argument(default, metavar=takes, help=text, parser=_reader(takes))
+
+
+def _reader(takes: str) -> Callable[[str], str] | None:
+    """Return what reads a value that is one of ours, whose case doesn't count; None for any other."""
+    named = ("MODE", "TIER", "FORMAT", "AGENT", "[AGENT…]")
+    return str.lower if takes in named or ("|" in takes and takes.islower()) else None
 
 
 ABOUT = option("--about", "NAME", "Only lines about NAME; repeatable.")

@@ -325,8 +325,8 @@ def history(
 ) -> int:
     """List what this program wrote, newest first. A terminal shows the notes that a write changed, else its decisions.
 
-    In a pipe one line a write, with tabs: write, time, command, who, operation, note, change. Exit 1 if nothing was
-    written.
+    In a pipe one line a write, with tabs: write, time (ISO 8601), command, who, operation, note, change. Exit 1 if
+    nothing was written.
     """
     most = None if call.out.screen else limit  # a terminal shows of each write a part, which is not known before
     memory, note, masked = call.memory(), path and call.note(path), not call.out.screen
@@ -359,7 +359,7 @@ def _row(out: Output, write: "JournalEntry") -> list[str]:
     """Return a write as columns of plain text."""
     sides = [_words(side) if write.file.startswith(vault.layout.OURS) else side for side in (write.before, write.after)]
     op = f"{write.op} (undone)" if write.undone else write.op
-    who = (line(text) for text in (write.txn, write.time, write.command, write.actor))
+    who = (line(text) for text in (write.txn, re.sub(r"\.\d+", "", write.time), write.command, write.actor))
     if out.screen and write.op == "create":  # without properties
         note = vault.markdown.document.Document(sides[1].encode("utf-8", "replace"))
         sides[1] = note.text(note.body_line, len(note.lines))
@@ -427,9 +427,13 @@ def undo(
     if call.answered({"undone": [fields(write, "txn path line") for write in written]}, call.dry_run_notice()):
         return 0
     moved = _moved(written)
+    notes = [write for write in written if not write.path.startswith(vault.layout.OURS)]
+    written = notes or written if call.out.screen else written
     for number, write in enumerate(written):
         if number < SHOWN_WRITES or not call.out.screen:
-            call.out.data(_place(call.out, write.path, write.line))
+            own = call.out.screen and write.path.startswith(vault.layout.OURS)
+            words = _words((write.before or write.after or write.text).decode("utf-8", "replace")) if own else ""
+            call.out.data(_place(call.out, write.path, write.line) + (f": {line(words)}" if own else ""))
         if number >= SHOWN_WRITES:
             continue
         if asks or write.path.startswith(".tars/") or (not write.text and write.path in moved.values()):
@@ -461,6 +465,9 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
     for entry in writes.values():
         time = str(entry.time)[:16].replace("T", " ")
         call.out.say_always(line(f"{entry.txn}  {time}  {entry.command} by {entry.actor}"))
+        for part in _of_interest(other for other in entries if other.txn == entry.txn):
+            if part.file.startswith(vault.layout.OURS):  # no note shows it
+                call.out.say_always(f"  {line(_words(part.before or part.after))}")
     vault_now = call.workspace.vault
     notes = {write.path: write.text for write in written if not write.path.startswith(".tars/")}
     now = {path: vault_now.read(path) if vault_now.look(path) is not None else None for path in notes}

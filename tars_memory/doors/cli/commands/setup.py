@@ -55,19 +55,14 @@ def init(
     made = tars_memory.Memory.init(
         root, ask, actor=call.actor, interactive=call.interactive, now=call.now, dry_run=call.dry_run, env=call.env
     )
+    if not call.out.json:
+        _say_made(call, made)
     call.notices(made.notices)  # git may refuse
     report = call.memory_at(made.root).merge_by_entry(program()) if git else None
     answer = {"path": str(made.root), "created": made.created, "layout": made.layout, "daily": made.daily}
     notices = [*made.notices, *call.dry_run_notice(writes=bool(made.created or report))]
     if call.answered({**answer, **({"git": report} if report else {})}, notices):
         return 0
-    call.out.data(shell_path(str(made.root)), of_notes=False)
-    would = "would make" if call.dry_run else "made"
-    call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
-    if made.layout:
-        call.out.say(f"layout: {made.layout} (like in .tars/config.toml)")
-    if made.daily:
-        call.out.say(f"today's note: {made.daily}")
     if report:
         _say_git(call, report)
     if not call.dry_run:
@@ -75,6 +70,17 @@ def init(
         _recommend(call, memory)
         _begin_reading(call, memory)
     return 0
+
+
+def _say_made(call: Call, made: "tars_memory.vault.template.InitReport") -> None:
+    """Print the vault's folder, and what was made and recognised there."""
+    call.out.data(shell_path(str(made.root)), of_notes=False)
+    would = "would make" if call.dry_run else "made"
+    call.out.say(f"{would} {', '.join(made.created)}" if made.created else "nothing was missing")
+    if made.layout:
+        call.out.say(f"layout: {made.layout} (like in .tars/config.toml)")
+    if made.daily:
+        call.out.say(f"today's note: {made.daily}")
 
 
 def _say_git(call: Call, report: "jobs.merge.GitReport") -> None:
@@ -130,6 +136,7 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
 
 
 @command(
+    writes=True,
     examples="""
 tm completion --install        # for the shell that you type this in
 tm completion fish > ~/.config/fish/completions/tm.fish
@@ -185,12 +192,12 @@ def install(call: Call, shell: str) -> None:
         files, start = [data / "tars-memory/completion/tars-memory.bash"], home / ".bashrc"
         loads = f"source {_quoted(files[0])}"
     try:
-        for path in files:
+        for path in () if call.dry_run else files:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(cli.completion.script(shell), "utf-8")
         if loads:
             before = start.read_bytes() if start.exists() else b""
-            if loads.encode() not in before:
+            if loads.encode() not in before and not call.dry_run:
                 with open(start, "ab") as file:
                     file.write((b"\n" if before and not before.endswith(b"\n") else b"") + loads.encode() + b"\n")
             files.append(start)
@@ -199,11 +206,12 @@ def install(call: Call, shell: str) -> None:
             f"{error.filename} can't be written: {error.strerror}", f"tars-memory completion {shell} prints the script"
         ) from error
     names = [str(path) for path in files]
-    if call.answered({"shell": shell, "script": cli.completion.script(shell), "files": names}):
+    if call.answered({"shell": shell, "script": cli.completion.script(shell), "files": names}, call.dry_run_notice()):
         return
     for name in names:
         call.out.data(name, of_notes=False)
-    call.out.say(f"from its next start on {shell} completes tm and tars-memory")
+    if not call.dry_run:
+        call.out.say(f"from its next start on {shell} completes tm and tars-memory")
 
 
 def _quoted(path: Path) -> str:
