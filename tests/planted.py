@@ -334,6 +334,8 @@ def calls(planted: Planted, scope: str) -> dict[str, list[str]]:
         "review": [
             "review",
             "review --list --expired --limit 100",
+            "review --rules",
+            "review --left-out",
             "review --print-prompt",
             *(f"review --reject {each} --dry-run" for other in others for each in planted.proposals[other]),
             *(f"review --accept {each}" for other in others for each in planted.proposals[other]),

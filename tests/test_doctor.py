@@ -158,7 +158,7 @@ def test_a_note_in_an_encoding_of_one_byte_a_letter_names_no_language(open_memor
     (root(open_memory) / "Stare.md").write_bytes("Zażółć gęślą jaźń\n".encode("cp1250"))
     (found,) = findings(open_memory, "encoding")
     assert found["hint"] == (
-        "in the vault's folder, with the encoding it has (latin1, cp1250, cp1251, …): "
+        "in the vault's folder, with the encoding it has (latin1, cp1251, shift_jis, gb18030, …): "
         "iconv -f latin1 -t utf-8 Stare.md > Stare.md.new && mv Stare.md.new Stare.md"
     )
 

@@ -30,6 +30,7 @@ from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT, SessionFact
+from tars_memory.vault.suspicion import shell_word
 from tars_memory.vault.writing import history, system
 
 if TYPE_CHECKING:
@@ -317,6 +318,17 @@ def unapproved(ctx: Caller) -> list[UnapprovedRule]:
     found = [rule for note in ctx.notes(paths) for rule in _of_note(ctx, note.path, note.data)]
     scopes = dict.fromkeys(("", *map(ctx.layout.scope_of, ctx.vault.paths())))
     return [*found, *_playbooks(ctx, playbooks.paths(ctx.vault, scopes))]
+
+
+def unapproved_here(ctx: Caller) -> list[UnapprovedRule]:
+    """Return those of the vault and the chosen project; a notice names other projects, whose words only they show."""
+    scopes: dict[str, list[UnapprovedRule]] = {"": [], ctx.layout.scope: []}
+    for rule in unapproved(ctx):
+        scopes.setdefault(ctx.layout.scope_of(rule.path), []).append(rule)
+    here = [rule for scope in dict.fromkeys(("", ctx.layout.scope)) for rule in scopes.pop(scope)]
+    calls = "; ".join(f"tars-memory --project {shell_word(scope)} review --rules" for scope in scopes)
+    ctx.notices += [f"other projects have such rules, too: {calls}"] if calls else []
+    return here
 
 
 def unapproved_beside(ctx: Caller, name: str, other: Vault) -> list[UnapprovedRule]:

@@ -389,9 +389,9 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
             continue
         except TarsError:
             continue  # _unsearched reports it
-        if vault.vault.is_single_byte(data):
+        if vault.vault.is_other_encoding(data):
             message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
-            yield Diagnosis("encoding", message, _conversion(path, "latin1", ", cp1250, cp1251, …"), path)
+            yield Diagnosis("encoding", message, _conversion(path, "latin1", ", cp1251, shift_jis, gb18030, …"), path)
         if vault.vault.has_markers(data):
             message = f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written"
             yield Diagnosis("conflict", message, "choose between the two versions there", path)

@@ -25,6 +25,7 @@ from tars_memory.sources import ENDINGS
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
 from tars_memory.vault.markdown.document import Document
+from tars_memory.vault.suspicion import shell_word
 from tars_memory.vault.vault import MISNAMED, UNREADABLE_FILE, UNREADABLE_FOLDER, Vault
 from tars_memory.vault.writing.history import entries, of_scope
 from tars_memory.vault.writing.system import VaultLock
@@ -199,9 +200,11 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
         found.setdefault(rule.path, []).append(rule.line)
     for path, lines in found.items():
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
+        scope = workspace.vault.layout.scope_of(path)
+        project = f" --project {shell_word(scope)}" if scope not in ("", workspace.vault.layout.scope) else ""
         notices.append(
             f"{path}: rules that nobody typed or approved here, so no prompt trusts them: line {where}; if they are "
-            "yours, tars-memory review --rules approves them, at a terminal"
+            f"yours, tars-memory{project} review --rules approves them, at a terminal"
         )
     return found
 

@@ -16,7 +16,7 @@ from tars_memory.settings import PROJECTS, with_setting
 from tars_memory.vault.layout import DAILY_FORMAT, OURS, Layout, shipped
 from tars_memory.vault.markdown import moment
 from tars_memory.vault.model import Splice
-from tars_memory.vault.vault import CONVERTED, Vault, is_single_byte
+from tars_memory.vault.vault import CONVERTED, Vault, is_other_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -298,7 +298,7 @@ def _filled_template(
     if not name:
         return b""
     try:
-        if is_single_byte(data := vault.read(name)):
+        if is_other_encoding(data := vault.read(name)):
             raise PartialError(f"{name} is not UTF-8", CONVERTED)
         language = _language_of_days(vault, data, when) if daily else ""
         return fill(data, path.rpartition("/")[2][:-3], when, vault.layout, language)

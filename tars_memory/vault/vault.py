@@ -671,12 +671,14 @@ def original_of(path: str) -> str:
     return folder + slash + re.sub(_COPY, "", name)
 
 
-def is_single_byte(data: bytes) -> bool:
-    """Whether a note is in a single-byte encoding such as Latin-1: it has non-ASCII bytes, none of them UTF-8."""
+def is_other_encoding(data: bytes) -> bool:
+    """Whether a note is in another encoding than UTF-8, such as Latin-1 or Shift JIS: of what is not ASCII, more is
+    broken as UTF-8 than whole. In most encodings some bytes are UTF-8 by accident; in UTF-8, few are broken.
+    """
     if data.isascii():
         return False
     text = data.decode("utf-8", "surrogateescape")
-    return all("\udc80" <= character <= "\udcff" for character in text if not character.isascii())
+    return 2 * len(re.findall("[\udc80-\udcff]", text)) > len(re.findall("[^\0-\x7f]", text))
 
 
 def has_markers(data: bytes) -> bool:

@@ -7,7 +7,7 @@ import random
 from tars_memory.vault.markdown.document import apply
 from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import wide_encoding
-from tars_memory.vault.vault import is_single_byte
+from tars_memory.vault.vault import is_other_encoding
 
 PIECES = [
     *(b"\n", b"\n", b"\n", b"\r\n", b"\r\n", b"\r", b"\n\n", b" ", b"\t"),
@@ -27,7 +27,7 @@ def document(chance: random.Random) -> bytes:
 
 def splices(chance: random.Random, data: bytes) -> list[Splice]:
     """One to three disjoint splices in order; of a document that is not UTF-8 they make no mixture."""
-    pieces = [each for each in PIECES if each.isascii()] if is_single_byte(data) else PIECES
+    pieces = [each for each in PIECES if each.isascii()] if is_other_encoding(data) else PIECES
     cuts = sorted(chance.randrange(len(data) + 1) for _ in range(2 * chance.choice((1, 1, 1, 2, 3))))
     found = [
         Splice(start, end, b"".join(chance.choices(pieces, k=chance.randrange(4))))

@@ -14,7 +14,7 @@ import pytest
 from tars_memory.errors import NotFoundError, PartialError, TarsError, UsageError, VaultError
 from tars_memory.settings import LimitsOptions
 from tars_memory.vault.suspicion import wide_encoding
-from tars_memory.vault.vault import Vault, is_single_byte
+from tars_memory.vault.vault import Vault, is_other_encoding
 
 
 def make(root: Path, *paths: str) -> None:
@@ -257,10 +257,14 @@ def test_what_is_no_utf_16(data: bytes) -> None:
         ("é".encode(), False),
         (b"caf\xe9 \xc3\xa9", False),
         (b"\xff\xfd", True),
+        ("鍵は引き出しの中です。".encode("shift_jis"), True),  # five pairs of its bytes are UTF-8, by accident
+        ("明天去北京开会，记得带护照".encode("gbk"), True),
+        ("Завтра поедем в Москву, ключ у соседа".encode("cp866"), True),
+        ("東京".encode() + b"caf\xe9", False),
     ],
 )
-def test_notes_of_single_bytes_are_known(data: bytes, is_one: bool) -> None:
-    assert is_single_byte(data) is is_one
+def test_notes_in_other_encodings_are_known(data: bytes, is_one: bool) -> None:
+    assert is_other_encoding(data) is is_one
 
 
 def test_a_vault_that_may_not_be_entered_is_not_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from tars_memory.vault.markdown.document import Document, apply
 from tars_memory.vault.markdown.edits import Span
 from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import wide_encoding
-from tars_memory.vault.vault import CONVERTED, DOWNLOAD, NOT_DOWNLOADED, WRONG_ENCODING, has_markers, is_single_byte
+from tars_memory.vault.vault import CONVERTED, DOWNLOAD, NOT_DOWNLOADED, WRONG_ENCODING, has_markers, is_other_encoding
 from tars_memory.vault.writing import protocol
 from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job
@@ -703,7 +703,7 @@ def _refuse_mixed_encoding(path: str, data: bytes, splices: Sequence[Splice]) ->
     Raises:
         UnwritableError: the splices hold such text for such a note.
     """
-    if all(splice.data.isascii() for splice in splices) or not is_single_byte(data):
+    if all(splice.data.isascii() for splice in splices) or not is_other_encoding(data):
         return
     message = (
         f"{path} is not UTF-8, so non-ASCII text can't be written into it: editors could then read only half of it"

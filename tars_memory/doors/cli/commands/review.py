@@ -220,7 +220,7 @@ def _rules(call: Call) -> int:
     """Walk through the rules that nobody approved here; without a terminal list them."""
     asks = call.interactive and call.out.screen and not (call.out.json or call.out.quiet)
     context = call.workspace.capture(writes=asks)
-    found = curation.review.unapproved(context)
+    found = curation.review.unapproved_here(context)
     for other in call.workspace.shared(context.notices, look=False):
         found += curation.review.unapproved_beside(context, other.name, other.vault)
     if asks and found:
