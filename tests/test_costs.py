@@ -316,6 +316,18 @@ def test_the_removal_of_a_forgotten_line_is_planned_once(memory: Memory, monkeyp
     assert planned == ["Memory.md"]
 
 
+def test_all_copies_in_a_note_are_taken_out_in_few_parses(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [f"- other {number}" for number in range(40)]
+    note = Path(memory.workspace.vault.root, "Memory.md")
+    note.write_text("\n".join(f"{other}\n- the key" for other in others))  # the last line has no ending
+    parsed: list[str] = []
+    plain = document._tokens
+    monkeypatch.setattr(document, "_tokens", lambda text: parsed.append(text) or plain(text))
+    memory.forget("the key")
+    assert note.read_text() == "\n".join(others)
+    assert len(parsed) < 10
+
+
 def test_only_entries_with_all_words_of_a_copy_are_taken_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     Path(memory.workspace.vault.root, "Memory.md").write_bytes(bullets(3))
     read: list[str] = []

@@ -14,6 +14,7 @@ import contextlib
 import io
 import json
 import re
+from bisect import bisect_right
 from datetime import date, timedelta
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
@@ -31,7 +32,7 @@ from tars_memory.vault.folder import digest
 from tars_memory.vault.layout import OURS, Layout
 from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
-from tars_memory.vault.markdown.edits import Changes, remove_bullet, set_property
+from tars_memory.vault.markdown.edits import Changes, remove_bullets, set_property
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
 from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.note import Note
@@ -323,7 +324,7 @@ class _Plan:
     def __init__(self, copies: Copies, path: str, data: bytes) -> None:
         self.removed: list[tuple[int, str]] = []
         self._copies = copies
-        self._path, self._data = path, data
+        self._path, self._starts = path, [line.start for line in Document(data).lines]
         self._layout = copies._ctx.layout
         self._sentences = copies.sentences()
         self._is_session = self._layout.is_session(path)
@@ -332,19 +333,23 @@ class _Plan:
             self._remove_title(changes)
         if self._layout.is_playbook(path):
             self._remove_prose(changes)
-        while (entry := self._next_entry(changes.data)) is not None:
-            self._list(changes, Document(changes.data).lines[entry.line - 1].start, entry.text)
-            made = remove_bullet(Note.of(self._layout, path, changes.data), entry)
-            if not made:
-                raise ConflictError(f"{path}: a line can't be taken out", "take it out by hand")
+        while entries := self._entries(note := Note.of(self._layout, path, changes.data)):
+            while not (made := remove_bullets(note, entries)):
+                entries = entries[: len(entries) // 2]
+            for entry in entries:
+                self._list(changes, note.document.lines[entry.line - 1].start, entry.text)
             changes.make(made)
         if self._is_session:
             self._remove_blocks(changes)
         self.splices = changes.splices()
 
-    def _next_entry(self, data: bytes) -> Entry | None:
-        """Return the first entry to remove; None if there is none."""
-        return next(filter(self._is_removed, Note.of(self._layout, self._path, data).entries), None)
+    def _entries(self, note: Note) -> list[Entry]:
+        """Return the entries to remove; not those below one of them, which go with it."""
+        found: list[Entry] = []
+        for entry in note.entries:
+            if not (found and entry.line <= found[-1].end_line) and self._is_removed(entry):
+                found.append(entry)
+        return found
 
     def _is_removed(self, entry: Entry) -> bool:
         """Whether an entry is removed: it is a copy, or a line of ours that mentions the statement."""
@@ -392,7 +397,7 @@ class _Plan:
 
     def _list(self, changes: Changes, start: int, text: str) -> None:
         """Add a copy that starts at an offset to the list, with the line where it was before all removals."""
-        self.removed.append((len(note_lines(self._data[: changes.origin(start)])), text))
+        self.removed.append((bisect_right(self._starts, changes.origin(start)), text))
 
 
 def _telling(found: Sequence[str]) -> set[str]:

@@ -84,6 +84,11 @@ def check_amend(data: bytes, random: Random) -> None:
     assert removal[0].data == b""
     removed = data[removal[0].start : removal[0].end].decode("utf-8", "surrogateescape")
     assert re.split(r"\r\n|\r|\n", entry.raw)[0].strip() in removed
+    flat = [entry for entry in old if not entry.depth]
+    after = apply(data, edits.remove_bullets(Note("", data, timed=True), flat)) if flat else data
+    lines = {line for entry in flat for line in range(entry.line, entry.end_line + 1)} if after != data else ()
+    left = [other.text for other in entries.read("n.md", Document(after), timed=True)]
+    assert left == [other.text for other in old if other.line not in lines]  # all or none are removed
 
 
 def run(seed: int, count: int) -> None:

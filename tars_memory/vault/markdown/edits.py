@@ -12,7 +12,7 @@ the lines again after later changes.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise, product
@@ -266,6 +266,23 @@ def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
     return [whole]
 
 
+def remove_bullets(note: Note, entries: Sequence[Entry]) -> list[Splice]:
+    """Remove entries of a note, none of them within another, with their children, in one parse.
+
+    Of one the lines around it may change, as in :func:`remove_bullet`; of several nothing is removed then.
+    """
+    if len(entries) == 1:
+        return remove_bullet(note, entries[0])
+    document, data = note.document, note.data
+    extents = [(document.lines[entry.line - 1], document.lines[entry.end_line - 1]) for entry in entries]
+    if any(last.next == last.end or would_join(data, first, last) for first, last in extents):
+        return []
+    splices = [Splice(first.start, last.next, b"") for first, last in extents]
+    removed = [number for entry in entries for number in range(entry.line, entry.end_line + 1)]
+    after = Document(apply(data, splices))
+    return splices if _shape_without(after, ()) == _shape_without(document, removed) else []
+
+
 def _new_section_places(document: Document, bullet: str, title: str) -> Iterator[Splice]:
     """Yield places for a bullet under a new heading: the end of the note, or before a fence or comment left open."""
     data = document.data
@@ -408,10 +425,10 @@ def _shape(document: Document, first: int = 1, last: int | None = None) -> list[
     return [(label, start - skipped, own_end - skipped, end - skipped) for label, start, own_end, end in shape]
 
 
-def _shape_without(document: Document, gone: range) -> list[tuple[object, int]]:
+def _shape_without(document: Document, gone: Sequence[int]) -> list[tuple[object, int]]:
     """List the label and first line of bullets, blocks and headings, as if the lines in ``gone`` were removed."""
-    shape = ((label, start) for label, start, _, _ in _shape(document) if start not in gone)
-    return [(label, start if start < gone.start else start - len(gone)) for label, start in shape]
+    shape = ((label, start, bisect_left(gone, start)) for label, start, _, _ in _shape(document))
+    return [(label, start - above) for label, start, above in shape if start not in gone[above : above + 1]]
 
 
 def _leading_endings(splice: Splice) -> int:
