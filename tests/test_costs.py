@@ -33,6 +33,7 @@ from tars_memory.testing import make_vault
 from tars_memory.vault import labelled, secrets
 from tars_memory.vault.markdown import document, edits, entries, lines
 from tars_memory.vault.markdown.document import Document, _cached_shape, apply, plain_heading
+from tars_memory.vault.markdown.merging import merge
 from tars_memory.vault.vault import has_markers
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
@@ -61,6 +62,14 @@ def steps(work: Callable[[], object]) -> int:
 
 def bullets(count: int) -> bytes:
     return b"## Notes\n\n" + b"".join(b"- bullet %d of many\n" % number for number in range(count))
+
+
+def copies(count: int) -> bytes:
+    return b"".join(b"- same\n- %d\n" % number for number in range(count))
+
+
+def _no_text(*_: bytes) -> None:
+    return None
 
 
 def nested(count: int, indent: bytes = b"  ") -> bytes:
@@ -94,6 +103,10 @@ def memory(tmp_path: Path) -> Memory:
                 *map(Packing(9, {}).add, ["memory"] * count, [Portion("n.md", 1, ["text"] * count)] * count)
             ],
             id="lines of a paragraph that has no room",
+        ),
+        pytest.param(
+            lambda count: merge(copies(count), copies(count) + b"- same\n", copies(count) + b"- new\n", _no_text),
+            id="copies of a line of which one is new",
         ),
     ],
 )

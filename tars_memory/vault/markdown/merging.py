@@ -477,28 +477,21 @@ class _Pairs:
 
     def _pair_copies(self, old_copies: Sequence[Node], new_copies: Sequence[Node]) -> None:
         """Pair copies of the same line: if their number changed, first those with the same neighbours."""
-        old_left, new_left = [*old_copies], [*new_copies]
+        old_left, new_left = dict.fromkeys(old_copies), dict.fromkeys(new_copies)
         if len(old_left) != len(new_left):
-            for same_neighbour in (self._same_predecessor, self._same_successor):
+            for neighbour in (_predecessor, _successor):
+                beside: dict[tuple[bool, Node | None], list[Node]] = defaultdict(list)
+                for new in reversed(new_left):
+                    beside[neighbour(new)].append(new)
                 for old in list(old_left):
-                    match = next((new for new in new_left if same_neighbour(old, new)), None)
-                    if match is not None:
-                        old_left.remove(old)
-                        new_left.remove(match)
-                        self._pair(old, match)
+                    is_last, node = neighbour(old)
+                    place = is_last, self.new_of.get(node) if node else None
+                    if place != (False, None) and beside[place]:
+                        new = beside[place].pop()
+                        del old_left[old], new_left[new]
+                        self._pair(old, new)
         for old, new in zip(old_left, new_left, strict=False):
             self._pair(old, new)
-
-    def _same_predecessor(self, old: Node, new: Node) -> bool:
-        """Whether the nodes right above the two are paired."""
-        return old.above is not None and new.above is not None and self.new_of.get(old.above) is new.above
-
-    def _same_successor(self, old: Node, new: Node) -> bool:
-        """Whether the next siblings of the two are paired; for two last children, whether their parents are."""
-        following = old.following, new.following
-        if following == (None, None):
-            return (self.new_of.get(old.parent) if old.parent else None) is new.parent
-        return None not in following and self.new_of.get(following[0]) is following[1]  # type: ignore[arg-type]
 
     def _pair_renamed_headings(self) -> None:
         """Pair renamed headings: more than half of the old heading's children are paired with children of the new."""
@@ -535,6 +528,16 @@ class _Pairs:
         for *_, old, new in sorted(candidates, key=lambda candidate: candidate[:3]):
             if old not in self.new_of and new not in self.old_of:
                 self._pair(old, new)
+
+
+def _predecessor(node: Node) -> tuple[bool, Node | None]:
+    """Return False, and the node right above."""
+    return False, node.above
+
+
+def _successor(node: Node) -> tuple[bool, Node | None]:
+    """Return whether a node is the last child, and its parent then, else its next sibling."""
+    return (True, node.parent) if node.following is None else (False, node.following)
 
 
 def _nested(node: Node) -> bool:
