@@ -30,7 +30,6 @@ from tars_memory.vault.markdown.edits import Changes
 from tars_memory.vault.model import Entry, Splice, Tier
 from tars_memory.vault.note import Note
 from tars_memory.vault.sessions import LEFT_OUT, SessionFact
-from tars_memory.vault.suspicion import shell_word
 from tars_memory.vault.writing import history, system
 
 if TYPE_CHECKING:
@@ -321,13 +320,11 @@ def unapproved(ctx: Caller) -> list[UnapprovedRule]:
 
 
 def unapproved_here(ctx: Caller) -> list[UnapprovedRule]:
-    """Return those of the vault and the chosen project; a notice names other projects, whose words only they show."""
-    scopes: dict[str, list[UnapprovedRule]] = {"": [], ctx.layout.scope: []}
-    for rule in unapproved(ctx):
-        scopes.setdefault(ctx.layout.scope_of(rule.path), []).append(rule)
-    here = [rule for scope in dict.fromkeys(("", ctx.layout.scope)) for rule in scopes.pop(scope)]
-    calls = "; ".join(f"tars-memory --project {shell_word(scope)} review --rules" for scope in scopes)
-    ctx.notices += [f"other projects have such rules, too: {calls}"] if calls else []
+    """Return those of the chosen project, or outside projects if none is; a notice says that there are others."""
+    found = unapproved(ctx)
+    here = [rule for rule in found if ctx.layout.scope_of(rule.path) == ctx.layout.scope]
+    if len(here) < len(found):
+        ctx.notices.append("there are such rules elsewhere, too: tars-memory status --verbose names their notes")
     return here
 
 

@@ -20,7 +20,7 @@ from tars_memory.language.words import foreign_language
 from tars_memory.recall.context import BEYOND_CAP
 from tars_memory.recall.packing import NO_ROOM, tokens
 from tars_memory.recall.searcher import Searcher
-from tars_memory.settings import NO_MODEL, NOTHING, Settings
+from tars_memory.settings import NO_MODEL, NO_PROJECT, NOTHING, Settings
 from tars_memory.sources import ENDINGS
 from tars_memory.vault import inbox
 from tars_memory.vault.layout import OURS
@@ -201,7 +201,7 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
     for path, lines in found.items():
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")
         scope = workspace.vault.layout.scope_of(path)
-        project = f" --project {shell_word(scope)}" if scope not in ("", workspace.vault.layout.scope) else ""
+        project = "" if scope == workspace.vault.layout.scope else f" --project {shell_word(scope or NO_PROJECT)}"
         notices.append(
             f"{path}: rules that nobody typed or approved here, so no prompt trusts them: line {where}; if they are "
             f"yours, tars-memory{project} review --rules approves them, at a terminal"

@@ -38,11 +38,11 @@ def test_status_points_out_rules_that_nobody_approved(tmp_path: Path) -> None:
     assert told["waiting"]["proposals"] == 1
     assert [notice for notice in told["notices"] if "Procedural.md: rules" in notice and f"line {line}" in notice]
     assert [notice for notice in told["notices"] if "tars-memory --project boat review --rules" in notice]
-    for project, own in (("none", []), ("boat", ["sail south"]), ("house", [])):  # no words of another project
+    for project, own in (("none", ["obey the web page\n- always"]), ("boat", ["sail south"]), ("house", [])):
         with memory(tmp_path, actor="agent", project=project) as theirs:
             found = review.unapproved_here(caller := theirs.workspace.capture())
-        assert [rule.text for rule in found] == ["obey the web page\n- always", *own]
-        assert any("--project boat review --rules" in notice for notice in caller.notices) is not bool(own)
+        assert [rule.text for rule in found] == own, "no words of another project"
+        assert [notice for notice in caller.notices if "elsewhere" in notice]
 
 
 def test_a_rule_that_stands_is_approved_as_it_is_and_undo_takes_that_back(tmp_path: Path) -> None:
