@@ -407,10 +407,11 @@ class Search:
         own = self.workspace.vault.read
 
         def read(path: str) -> bytes:
+            team = self.team is not None and not self._own_index_only
             try:
-                return own(path)
+                return own(path).replace(b"\0", b" ") if team else own(path)  # as PostgreSQL stores it
             except errors.NotFoundError:
-                text = b"" if self._own_index_only or self.team is None else reader.text_of(path)
+                text = reader.text_of(path) if team else b""
                 if not text:
                     raise
                 self.notices.append("notes that this copy of the vault lacks are shown as the team's index has them")

@@ -623,6 +623,7 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
         "tea.md": "green tea from Uji\n",
         "river.md": "# River\n\nthe tea boat\n",
         "cups.md": "- tea cups\n- added since\n",
+        "nul.md": "\0 black tea\n",
         ".tars/vault-id": "0" * 32 + "\n",
     }
     make_vault(tmp_path / "one", notes)
@@ -642,6 +643,7 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
             ("tea.md", 5, "green tea from Uji"),
             ("river.md", 3, "the tea boat"),
             ("cups.md", 1, "- tea cups"),
+            ("nul.md", 1, "  black tea"),
         }
         assert any("lacks" in said for said in result.notices)
         assert not list((tmp_path / "home-two").rglob("index-*.db"))
@@ -652,7 +654,7 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
         assert raised.value.exit_code == 7
         alone.workspace.index().refresh()
         result = alone.search("tea")
-        assert {hit.path for hit in result.hits} == {"tea.md", "cups.md"}
+        assert {hit.path for hit in result.hits} == {"tea.md", "cups.md", "nul.md"}
         assert result.mode == "lexical"
         assert any("own index" in said for said in result.notices)
         with pytest.raises(TeamIndexError):
