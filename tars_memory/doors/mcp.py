@@ -149,8 +149,8 @@ def _lines(source: BinaryIO) -> Iterator[bytes | None]:
             yield part
 
 
-def _message(line: bytes | None) -> jsonrpc.JSONRPCMessage:
-    """Parse a line; return an error to send back if it is not a message."""
+def _message(line: bytes | None) -> jsonrpc.JSONRPCMessage | None:
+    """Parse a line; return an error to send back if it is not a message, and None for an error of the client's."""
     if line is None:
         return _error(INVALID_REQUEST, f"the message is longer than {LONGEST_MESSAGE:,} bytes: send a shorter one")
     try:
@@ -163,7 +163,8 @@ def _message(line: bytes | None) -> jsonrpc.JSONRPCMessage:
     if "id" in message and not has_valid_id and "method" in message:
         return _error(INVALID_REQUEST, "the request's id is neither a text nor a whole number")
     try:
-        return jsonrpc.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        found = jsonrpc.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        return None if isinstance(found, jsonrpc.JSONRPCError) else found  # it answers a request, and we send none
     except ValidationError:
         return _error(
             INVALID_REQUEST,
@@ -233,7 +234,7 @@ async def _serve(serving: Server[Any], source: BinaryIO, sink: BinaryIO) -> None
         message = _message(line)
         if isinstance(message, jsonrpc.JSONRPCError):
             await refused.send(SessionMessage(message))
-        else:
+        elif message is not None:
             open_requests.received(message)
             await into.send(SessionMessage(message))
 

@@ -202,6 +202,7 @@ def test_what_is_no_message_is_said_and_passed_over(tmp_path: Path, met: bool) -
             b"   ",
             b'{"jsonrpc": "2.0", "method": "notifications/none"}',
             b'{"jsonrpc": "2.0", "id": 9, "result": {}}',
+            b'{"jsonrpc": "2.0", "id": 9, "error": {"code": -32601, "message": "no"}}',
         ):
             server.say(line)  # nothing to answer
         if not met:
