@@ -257,6 +257,10 @@ class TestSpool:
         (tmp_path / "spool").write_text("in the way")
         with pytest.raises(UnwritableError, match="could NOT be kept, copy it from here: buy tea"):
             Spool(tmp_path / "spool").put("log", {"text": "buy tea"})
+        with pytest.raises(UnwritableError, match=r"copy it from here: Plan for May$"):
+            Spool(tmp_path / "spool").put("new", {"title": "Plan for May", "text": "", "actor": "script"})
+        with pytest.raises(UnwritableError, match="forget was not done, and can't be kept"):
+            Spool(tmp_path / "spool").put("forget", {"text": "buy tea"})
 
     def test_damaged_files_are_told_and_passed_over(self, tmp_path: Path) -> None:
         spool = Spool(tmp_path)

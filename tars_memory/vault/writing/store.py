@@ -496,8 +496,11 @@ class Spool:
             data = json.dumps({"command": command, "arguments": arguments}).encode("ascii")
             replace_file(self.folder / f"{item}.json", data)
         except OSError as error:
-            text = arguments.get("text") or json.dumps(arguments, ensure_ascii=False)
-            raise errors.UnwritableError.of_lost(text, f"{self.folder}: {error.strerror or error}") from error
+            why = f"{self.folder}: {error.strerror or error}; mend that, then try again"
+            if command in REMOVALS:
+                raise errors.UnwritableError(f"{command} was not done, and can't be kept for later", why) from error
+            typed = " ".join(str(arguments[name]) for name in ("title", "text") if arguments.get(name))
+            raise errors.UnwritableError.of_lost(typed or json.dumps(arguments, ensure_ascii=False), why) from error
         return item
 
     def pending(self) -> list[SpooledItem]:
