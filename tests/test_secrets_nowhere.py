@@ -131,6 +131,22 @@ def test_credentials_that_stand_in_notes_get_into_no_index(tmp_path: Path) -> No
     assert len([one for one in found if one["kind"] == "secret"]) >= len(values)
 
 
+def test_credentials_beside_a_written_line_get_into_no_journal_and_the_write_is_undone(tmp_path: Path) -> None:
+    lines = ["- gmail: Rabbit2024!x (password)", "- tea", "- door code: 4471", "- milk", "- Honig77xy"]
+    note = "# Memory\n\n## Notes\n" + "\n".join(lines[:-1]) + "\n\n## Password\n" + lines[-1] + "\n- rice\n"
+    memory = opened(tmp_path, {"Memory.md": note}, actor="person")
+    memory.edit("milk", "oat milk")
+    memory.forget("tea")
+    memory.forget("rice")
+    memory.close()
+    assert not left(["Rabbit2024!x", "4471", "Honig77xy"], tmp_path / "home")
+    path = tmp_path / "vault" / "Memory.md"
+    path.write_text("by hand\n" + path.read_text("utf-8"), "utf-8")  # the lines are found by those beside them
+    memory = opened(tmp_path, actor="person")
+    memory.undo(last=3)
+    assert path.read_text("utf-8") == "by hand\n" + note
+
+
 def test_a_hit_beside_a_credential_is_found_and_shown_with_it_masked(tmp_path: Path) -> None:
     key = next(value for name, value, _ in SEEDED if name == "github token")
     note = f"# Accounts\n\nintro\n\n- the harbour account uses {key} since May\n"

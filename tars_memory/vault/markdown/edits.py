@@ -18,8 +18,9 @@ from difflib import SequenceMatcher
 from itertools import accumulate, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory.disk import blake2b
 from tars_memory.errors import ConflictError
-from tars_memory.vault import markdown
+from tars_memory.vault import markdown, suspicion
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.markdown.document import (
     BOM,
@@ -576,11 +577,16 @@ def _place_fact(note: Note, bullet: str, subject: str, *, title_only: bool) -> l
 MAX_LANDMARK_BYTES = 300
 """Maximum length in bytes of a neighbouring line that is kept as a landmark."""
 
+NEAR_BYTES = 2000
+"""Number of bytes before and after a change in which a landmark's credentials are looked for, with their labels."""
+
 MAX_DIFFED_LINES = 4000
 """Maximum number of differing lines that are compared one by one; a greater difference becomes one splice."""
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ENDING = re.compile(rb"\r\n|\r|\n")
+_ONE_WORD = re.compile(r"\W*\S*\d\S*\s*")
+"""A line of one word with a digit, as a password alone below its label."""
 
 
 class Span(NamedTuple):
@@ -591,7 +597,7 @@ class Span(NamedTuple):
         before: the lines before the change.
         after: the lines after it.
         previous: the line above, without its ending, a landmark for undo; None at the start of the note or if longer
-            than ``MAX_LANDMARK_BYTES``.
+            than ``MAX_LANDMARK_BYTES``. A line with a credential is :func:`_hidden`.
         following: the line below, likewise.
     """
 
@@ -677,8 +683,31 @@ def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
     for start, end, members in groups:
         before = data[start:end]
         after = apply(before, [Splice(s.start - start, s.end - start, s.data) for s in members])
-        spans.append(Span(start, before, after, _neighbour(data, start, -1), _neighbour(data, end, 1)))
+        marks = _neighbour(data, start, -1), _neighbour(data, end, 1)
+        near = data[_line_start(data, max(0, start - NEAR_BYTES)) : end + NEAR_BYTES]
+        secret = _secret_lines(near) if any(map(_is_doubtful, marks)) else ()
+        spans.append(
+            Span(start, before, after, *(_hidden(line) if line and line in secret else line for line in marks))
+        )
     return spans
+
+
+def _is_doubtful(line: bytes | None) -> bool:
+    """Whether a line might hold a credential, by itself or by a label above it: most writes are spared the search."""
+    text = (line or b"").decode("utf-8", "surrogateescape")
+    return suspicion.suspicious(text) or _ONE_WORD.fullmatch(text) is not None
+
+
+def _secret_lines(data: bytes) -> set[bytes]:
+    """Return the lines of a text that hold a credential, without their endings."""
+    from tars_memory.vault import secrets  # few writes are beside a line that needs this
+
+    return {line for line, shown in zip(texts_of(data), texts_of(secrets.veiled(data)), strict=False) if line != shown}
+
+
+def _hidden(line: bytes) -> bytes:
+    """Return what stands for a landmark with a credential: too little of its hash to find the credential by trying."""
+    return b"(masked, %02x)" % blake2b(line, digest_size=1).digest()[0]
 
 
 def splices_of(spans: Sequence[Span]) -> list[Splice]:
@@ -843,10 +872,12 @@ def _find_lines(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes 
     """Return the index of the lines to undo, or of the gap between the landmarks if none were added."""
 
     def fits_before(at: int) -> bool:
-        return at == 0 if previous is None else at > 0 and texts[at - 1] == previous
+        return at == 0 if previous is None else at > 0 and previous in (texts[at - 1], _hidden(texts[at - 1]))
 
     def fits_after(at: int) -> bool:
-        return at == len(texts) if following is None else at < len(texts) and texts[at] == following
+        return (
+            at == len(texts) if following is None else at < len(texts) and following in (texts[at], _hidden(texts[at]))
+        )
 
     size = len(added)
     worded = any(text.strip() for text in added)
