@@ -36,6 +36,8 @@ _NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
 """A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``."""
 _IN_MONTH = "in|im|en|em|ad?|ab|from|starting|since|seit|dal?|(?<=partir )d[e']|desde|depuis|dès|vanaf|sinds"
 """Words before a month that is named alone, in all languages."""
+_SINCE = re.compile(r"\b(?:since|seit|desde|depuis|sinds) (?:el |a )?$", re.IGNORECASE)
+"""Matches, in all languages, a word before a weekday that is over, whatever the tense."""
 _NAMED = r"\b\d{4}-\d\d(?:-\d\d)?\b|\b\d{1,2}[./]\d{1,2}(?:[./]\d{2,4})?\b(?!\d)"
 
 
@@ -134,18 +136,32 @@ class _Words:
             named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"
         else:
             named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
-        bare = rf"{table['bare']}(?P<bare>{weekdays})"
+        bare = rf"{table['bare']}(?P<bare>{weekdays})(?! (?:{past}|{coming})\b)"
         return re.compile(
             rf"(?<![\w-])(?:(?:{table['before']})?(?P<stretch>{stretches})|(?P<day>{days})"
             rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
             re.IGNORECASE,
         )
 
+    @cached_property
+    def range_before(self) -> re.Pattern[str]:
+        """Matches the beginning of a range of weekdays, which are those of every week: ``Monday until``."""
+        return re.compile(
+            rf"\b(?:{_alternatives(self.weekdays)}) (?:(?:{self.table['governs']}) ){{1,2}}$", re.IGNORECASE
+        )
+
+    @cached_property
+    def range_after(self) -> re.Pattern[str]:
+        """Matches the end of such a range: ``until Friday``."""
+        return re.compile(
+            rf" (?:(?:{self.table['governs']}) ){{1,2}}(?:{_alternatives(self.weekdays)})\b", re.IGNORECASE
+        )
+
     def with_preposition(self, when: str, before: str, preposition: str) -> str:
-        """Return a date with a preposition, unless the text before it ends with one."""
-        if not preposition or re.search(rf"(?:^|\s)(?:{self.table['governs']})\s+$", before, re.IGNORECASE):
-            return when
-        return f"{preposition} {when}"
+        """Return a date with a preposition; if the text before it ends with one, only with what else there is."""
+        if re.search(rf"(?:^|\s)(?:{self.table['governs']})\s+$", before, re.IGNORECASE):
+            preposition = preposition.removeprefix("in ") if " " in preposition else ""
+        return f"{preposition} {when}".lstrip()
 
 
 _words = cache(_Words)
@@ -201,12 +217,16 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
     named = found["weekday"] or found["bare"]
     if not (found["past"] or found["coming"]) and words.always.search(text):
         return None
-    if text[found.end() :].startswith("'s"):
+    before, after = text[: found.start("weekday") if found["weekday"] else found.start("bare")], text[found.end() :]
+    if after.startswith("'s") or words.range_before.search(before) or words.range_after.match(after):
         return None
-    past = bool(found["past"]) or (not found["coming"] and words.told.search(text) is not None)
+    is_told = _SINCE.search(before) or words.told.search(text)
+    past = bool(found["past"]) or (not found["coming"] and is_told is not None)
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
-        return f"{table['on']} {named} {when.isoformat()}"
+        dated, article = f"{named} {when.isoformat()}", before[found.start() :] if table["weekday_first"] else ""
+        governed = words.with_preposition(dated, text[: found.start()], table["on"])
+        return f"{article}{dated}" if governed == dated else governed
     return f"{found[0].rstrip('.')} {when.isoformat()}"
 
 
