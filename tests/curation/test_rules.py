@@ -1306,6 +1306,22 @@ def test_a_frame_or_an_idiom_makes_no_fact(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "Mon médecin est le docteur Sauvage", "Mi jefa es la señora Ruiz", "Il mio capo è il signor Rossi",
+        "O meu médico é o doutor Silva", "Minha irmã é a Ana",
+    ],
+)  # fmt: skip
+def test_who_somebody_is_may_be_said_with_a_title(said: str) -> None:
+    assert [fact.text for fact in read("Hello!", "Hi.", said + ".").facts] == [said]
+
+
+@pytest.mark.parametrize("said", ["Mon frère est le meilleur", "Mi jefa es la mejor", "Minha irmã é a mais nova"])
+def test_praise_is_not_who_somebody_is(said: str) -> None:
+    assert not read("Hello!", "Hi.", said + ".").facts
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "Ich spreche Polnisch", "Je parle polonais", "Hablo polaco y catalán", "Parlo polacco e tedesco",
         "Je viens de Bretagne", "Vengo de Sevilla", "Ich komme aus der Schweiz", "Ik kom uit Zwolle",
         "I own a boat and I speak Polish", "I take the bus every day",
@@ -1616,6 +1632,8 @@ def test_topics_are_names_and_nouns(one: str, two: str, topics: tuple[str, ...])
         ("J'habite à Kırıkkale et je mange du şiş avec ma femme le soir", "fr"),
         ("I love smørrebrød", "en"),
         ("Mein Lieblingsessen ist żurek", "de"),
+        ("Souviens-toi que Paul arrive mardi", "fr"),
+        ("Lembra-te que o Paulo chega cedo", "pt"),
         ("12 + 14 = ?", ""),
         ("", ""),
     ],
