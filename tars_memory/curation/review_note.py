@@ -350,6 +350,7 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
     ticks: dict[str, set[Ticked]] = {}
     lines: dict[str, int] = {}
     doubts: dict[str, str] = {}
+    doubtful: dict[str, set[bool]] = {}  # whether a tick that is unclear would accept
     for items in notes:
         for item in items:
             if not item.decided:
@@ -360,6 +361,7 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
             lines.setdefault(item.id, item.line)
             if item.doubt:
                 doubts.setdefault(item.id, item.doubt)
+                doubtful.setdefault(item.id, set()).add(item.box not in _REJECTING)
                 continue
             if item.replaces and item.box in _REJECTING + _BOTH:
                 doubts[item.id] = TWICE
@@ -369,7 +371,7 @@ def decisions(notes: Sequence[Sequence[ReviewItem]]) -> tuple[dict[str, Ticked],
             tick = Ticked(accept, both, words, 0, item.box in _LINE, item.replaces, place)
             ticks.setdefault(item.id, set()).add(tick)
     for name, different in ticks.items():
-        if len(different) > 1:
+        if len(different) > 1 or doubtful.get(name, set()) - {tick.accept for tick in different}:
             doubts[name] = TWICE
     notices = [
         f"{NOTE}:{lines[name]}: left for later: {doubt}"

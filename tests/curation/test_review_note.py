@@ -807,6 +807,18 @@ def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(v
     assert "[x] dentist on 16 Oct" in vault["Review.md"]
 
 
+def test_an_unclear_copy_that_says_the_opposite_leaves_the_proposal_for_later(vault: Vault) -> None:
+    vault.review().write_note()
+    tick(vault, "Anna moves to Cork in March 2027", "x")
+    (line,) = [line for line in vault["Review.md"].split("\n") if line.startswith("- [x] Anna moves")]
+    vault["Review.md"] += f"\n{line.replace('[x]', '[-]')}\n"  # the last line of all may be cut off
+    done = vault.review().from_note()
+    assert not done.decided
+    assert any(review_note.TWICE in notice for notice in done.notices)
+    vault["Review.md"] = vault["Review.md"].replace("- [-] Anna", "- [x] Anna")
+    assert [each.decision for each in vault.review().from_note().decided] == ["accepted"]
+
+
 def test_what_was_ticked_and_could_not_be_done_does_not_age(vault: Vault) -> None:
     vault.review().write_note(limit=100, expired=True)
     old = vault["2026-10-20.md"]
