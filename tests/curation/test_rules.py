@@ -1314,6 +1314,22 @@ def test_who_somebody_is_may_be_said_with_a_title(said: str) -> None:
     assert [fact.text for fact in read("Hello!", "Hi.", said + ".").facts] == [said]
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Sorry, I was wrong: I moved to Cork in March.", "I moved to Cork in March"),
+        ("Ich habe mich geirrt: Ich bin im März nach Linz gezogen.", "Ich bin im März nach Linz gezogen"),
+        ("Scusa, mi sono sbagliato: vivo a Modena.", "Vivo a Modena"),
+        ("Je me suis trompée : j'habite à Lyon.", "J'habite à Lyon"),
+        ("Perdona, me equivoqué: vivo en Cádiz.", "Vivo en Cádiz"),
+        ("Ik vergiste me: ik woon in Gent.", "Ik woon in Gent"),
+        ("Desculpa, enganei-me: moro em Faro.", "Moro em Faro"),
+    ],
+)
+def test_what_is_said_after_owning_up_to_a_mistake_is_kept(said: str, left: str) -> None:
+    assert [fact.text for fact in read("Hello!", "Hi.", said).facts] == [left]
+
+
 @pytest.mark.parametrize("said", ["Mon frère est le meilleur", "Mi jefa es la mejor", "Minha irmã é a mais nova"])
 def test_praise_is_not_who_somebody_is(said: str) -> None:
     assert not read("Hello!", "Hi.", said + ".").facts
