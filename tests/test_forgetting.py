@@ -80,18 +80,20 @@ def test_where_the_index_is_damaged_no_vector_of_the_words_stays(opened: Open, t
     assert holding(tmp_path, "zebra") == []
 
 
-def test_the_copies_that_a_sync_made_of_a_note_are_named(opened: Open, tmp_path: Path) -> None:
+def test_the_copies_of_a_sync_and_in_the_trash_of_obsidian_are_named(opened: Open, tmp_path: Path) -> None:
     with opened() as memory:
         memory.remember("the gate opens with zebra-41")
         copy = tmp_path / "vault/Memory (conflict).md"
         other = tmp_path / "vault/projects/secret/Memory (conflict).md"
+        trash = tmp_path / "vault/.trash/Memory 1.md"
         other.parent.mkdir(parents=True)
-        for path in (copy, other):
+        trash.parent.mkdir()
+        for path in (copy, other, trash):
             path.write_bytes((tmp_path / "vault/Memory.md").read_bytes())
         notices = memory.forget("zebra-41", everywhere=True).notices
-    assert "the same words are in Memory (conflict).md" in notices
+    assert {"the same words are in Memory (conflict).md", "the same words are in .trash/Memory 1.md"} <= {*notices}
     assert not any("secret" in notice for notice in notices), "nothing of a project is told outside of it"
-    assert {*holding(tmp_path, "zebra")} == {copy, other}
+    assert {*holding(tmp_path, "zebra")} == {copy, other, trash}
 
 
 def test_what_was_forgotten_before_can_still_be_purged(opened: Open, tmp_path: Path) -> None:
