@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tars_memory.capture.remember import Receipt
-    from tars_memory.curation.tidying.compression import Compressed
+    from tars_memory.curation.tidying.archive import Compressed
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.jobs.forgetting import Forgotten, TalkLine
     from tars_memory.recall.names import NearNote
@@ -782,7 +782,7 @@ class Memory:
         if apply and allowed:
             self.workspace.apply_pending_ticks()
         context = self.workspace.capture(writes=apply and allowed)
-        return curation.tidying.compression.compress(context, by=by, before=before, apply=apply, allowed=allowed)
+        return curation.tidying.archive.compress(context, by=by, before=before, apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.tidykit import Desk
-from tars_memory.curation.tidying.compression import Compressed, compress, summarised
+from tars_memory.curation.tidying.archive import Compressed, compress, summarised
 from tars_memory.settings import TidyOptions
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries

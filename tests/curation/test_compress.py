@@ -14,9 +14,8 @@ from random_documents import examples, sized, within
 
 from curation.oldsessions import Past, day, lead_nowhere, links, session, stamps, statements, summaries
 from curation.tidykit import ZONE
-from tars_memory.curation.tidying import compression
-from tars_memory.curation.tidying.archive import WAITING
-from tars_memory.curation.tidying.compression import compress
+from tars_memory.curation.tidying import archive
+from tars_memory.curation.tidying.archive import WAITING, compress
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.vault.writing.store import WriteSession
 
@@ -234,7 +233,7 @@ def test_a_hostile_line_costs_no_time(past: Past) -> None:
         "2025-03-04.md",
         "- 10:00 " + "[extracted] ^" * sized(70_000) + "\n- 10:00 [extracted] " + "^a" * sized(200_000) + "\n",
     )
-    head = f"---\nperiod: 2025-03\ntags: [{compression.TAG}]\n---\n"
+    head = f"---\nperiod: 2025-03\ntags: [{archive.TAG}]\n---\n"
     past.put("sessions/2025-03 summary.md", f"{head}## Sessions\n- " + "[[a]] (" * sized(100_000) + "\n")
     with within(20):
         assert len(past.compress().summaries) == 1
@@ -288,7 +287,7 @@ def test_a_note_that_cannot_be_moved_stops_all_of_it(past: Past, monkeypatch: py
 
 def test_of_two_at_once_the_second_finds_nothing_to_do(past: Past, monkeypatch: pytest.MonkeyPatch) -> None:
     path = past.old("2025-03-04", Decisions="x y z")
-    real = compression.propose
+    real = archive.propose
     first: list[Any] = []
 
     def meanwhile(*given: Any, **more: Any) -> Any:
@@ -297,7 +296,7 @@ def test_of_two_at_once_the_second_finds_nothing_to_do(past: Past, monkeypatch: 
             first.append(past.compress(apply=True))
         return real(*given, **more)
 
-    monkeypatch.setattr(compression, "propose", meanwhile)
+    monkeypatch.setattr(archive, "propose", meanwhile)
     done = past.compress(apply=True)
     assert first[1].moved == [path] and (done.txn, done.plan, done.summaries) == (None, [], [])
     assert list(statements(past.files()["sessions/2025-03 summary.md"])) == ["Decisions", "Sessions"]
@@ -463,9 +462,9 @@ def test_any_vault_keeps_every_byte_and_every_link(made: Any, by: str, days: int
         for path, data in new.items():
             assert set(lead_nowhere(after, data, path)) <= {"x"}  # a link of the person that leads nowhere
             told = statements(data)
-            for text in (text for title in compression.KINDS.values() for text in told.get(title, ())):
+            for text in (text for title in archive.KINDS.values() for text in told.get(title, ())):
                 assert text.replace("\\", "") in whole
-            assert sum(len(told.get(title, ())) for title in compression.KINDS.values()) <= lines
+            assert sum(len(told.get(title, ())) for title in archive.KINDS.values()) <= lines
         told_of = [link for data in new.values() for link in links(data)]
         assert all(to.rpartition("/")[2][:-3] in told_of for to in moved.values())
         again = past.compress(by=by, days=days, lines=lines, apply=True)

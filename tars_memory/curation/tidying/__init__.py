@@ -4,7 +4,7 @@ from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation.tidying import archive, compression, tidy
+    from tars_memory.curation.tidying import archive, tidy
 
-__all__ = ["archive", "compression", "tidy"]
+__all__ = ["archive", "tidy"]
 __getattr__, *_ = attach(__name__, __all__)

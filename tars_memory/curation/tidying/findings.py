@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tars_memory import disk, errors, settings
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.proposals import Related, day_of, question
-from tars_memory.curation.tidying.compression import is_named
+from tars_memory.curation.tidying.archive import is_named
 from tars_memory.language import statements
 from tars_memory.language.dates import dated
 from tars_memory.language.words import fold, phrase_pattern

@@ -445,7 +445,7 @@ def _show_archived(call: Call, archived: "curation.tidying.archive.Archived", ap
     return LEFT if moves and not apply else 0
 
 
-def _show_summaries(call: Call, compressed: "curation.tidying.compression.Compressed", apply: bool) -> int:
+def _show_summaries(call: Call, compressed: "curation.tidying.archive.Compressed", apply: bool) -> int:
     """Print which old sessions move, and their summaries in full; return the exit code."""
     summaries = compressed.summaries
     if call.answered(compressed, compressed.notices, call.dry_run_notice(writes=apply and bool(summaries))):
