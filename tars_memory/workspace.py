@@ -682,7 +682,7 @@ class Workspace:
         """
         if self.dry_run or not os.path.lexists(self._review_note):
             return False
-        curation.ticks.apply_pending_ticks(self.review, self.notices)
+        curation.review.apply_pending_ticks(self.review, self.notices)
         return True
 
     def _claim(self, item: SpooledItem, spool: Spool) -> bool:

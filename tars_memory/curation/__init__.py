@@ -4,7 +4,7 @@ from lazy_loader import attach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tars_memory.curation import extraction, models, review, suggestions, ticks, tidying, why
+    from tars_memory.curation import extraction, models, review, suggestions, tidying, why
 
 __all__ = ["extraction", "models", "review", "suggestions", "ticks", "tidying", "why"]
 __getattr__, *_ = attach(__name__, __all__)

@@ -343,7 +343,7 @@ def _in_turn(waiting: dict[str, list[int]]) -> Iterator[tuple[str, list[int], It
 def _expire(memory: Memory) -> StepResult:
     """Mark candidates that are too old, or that are in the memory already."""
     review = memory.review()
-    count = curation.ticks.mark_settled(review, review.gather())
+    count = curation.review.mark_settled(review, review.gather())
     return f"{counted(count, 'candidate')} marked: too old, or kept already" if count else "", {"marked": count}, ""
 
 

@@ -11,8 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk, index
-from tars_memory.curation import ticks
-from tars_memory.curation.review import unapproved
+from tars_memory.curation import review
 from tars_memory.errors import ModelUnavailableError, TarsError, UnwritableError, UsageError, counted, reason
 from tars_memory.index import models as known, passages, prepare
 from tars_memory.jobs.hooks import CLEANUP_DAYS, lines_of
@@ -82,7 +81,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
     listed = workspace.review(writes=False).waiting(limit=1)
     logs = sources(workspace) if workspace.settings.sources.logs else None
     if workspace.vault.look(workspace.vault.layout.review) is not None:
-        notices += ticks.unclear_ticks(workspace.vault)
+        notices += review.unclear_ticks(workspace.vault)
     notices += [f"{problem}; {remedy}" for problem, remedy in agents(workspace)]
     return {
         "vault": {
@@ -104,7 +103,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
             "proposals": len(inbox.pending(workspace.vault, notices)),
             "review": listed.total,
             "lines": listed.lines,
-            "ticks": len(ticks.recorded_ticks(workspace.capture(writes=False))),
+            "ticks": len(review.recorded_ticks(workspace.capture(writes=False))),
         },
         "rules": {"unapproved": sum(map(len, unapproved_lines.values())), "lines": unapproved_lines},
         "loaded": loaded(workspace).as_dict(),
@@ -196,7 +195,7 @@ def _lines(text: str) -> int:
 def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]]:
     """Return the lines of rules that ``context`` does not trust, by note; add a notice about each note."""
     found: dict[str, list[int]] = {}
-    for rule in unapproved(workspace.capture(writes=False)):
+    for rule in review.unapproved(workspace.capture(writes=False)):
         found.setdefault(rule.path, []).append(rule.line)
     for path, lines in found.items():
         where = ", ".join(map(str, lines[:SHOWN])) + (", …" if len(lines) > SHOWN else "")

@@ -12,7 +12,7 @@ import pytest
 
 from curation.reviewing import NOW, Vault
 from curation.test_review_note import tick
-from tars_memory.curation import ticks
+from tars_memory.curation import review
 from tars_memory.memory import Memory
 from tars_memory.settings import AGENT_MARKS, agent_mark
 
@@ -191,7 +191,7 @@ def test_each_project_has_its_own(vault: Vault) -> None:
 def test_a_damaged_record_costs_itself_alone(vault: Vault, data: bytes) -> None:
     memory = vault.memory(**AGENT)
     memory.review().from_note()
-    path = memory.workspace.ensure_state() / ticks.RECORD
+    path = memory.workspace.ensure_state() / review.RECORD
     assert b"tea" not in path.read_bytes(), "no words stand there"
     path.write_bytes(data)
     assert found(vault.memory()) == []
@@ -231,7 +231,7 @@ def test_what_peoples_own_terminals_carry_is_no_mark(variable: str) -> None:
 
 def test_a_record_of_ticks_that_is_a_pipe_is_not_waited_for(vault: Vault) -> None:
     vault.memory(**AGENT).review().from_note()
-    path = vault.memory().workspace.state / ticks.RECORD
+    path = vault.memory().workspace.state / review.RECORD
     path.unlink()
     os.mkfifo(path)
     assert found(vault.memory()) == []

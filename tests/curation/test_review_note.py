@@ -15,7 +15,7 @@ from curation.reviewing import NOTES, Vault
 from tars_memory.curation import review_note
 from tars_memory.curation.gather import Gathered
 from tars_memory.curation.proposals import Proposal, Related, change_of_line
-from tars_memory.curation.ticks import accepted
+from tars_memory.curation.review import accepted
 from tars_memory.errors import NotFoundError, UsageError
 from tars_memory.vault import inbox
 
@@ -927,12 +927,12 @@ def test_a_note_that_is_no_file_costs_nothing(vault: Vault) -> None:
 
 
 def test_what_goes_wrong_in_the_note_never_costs_what_is_typed(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tars_memory.curation import ticks
+    from tars_memory.curation import review
 
     vault.review().write_note()
     tick(vault, "prefers tea", "x")
     for error in (NotFoundError("gone"), RuntimeError("a bug")):
-        monkeypatch.setattr(ticks, "apply_ticks", lambda review, error=error: (_ for _ in ()).throw(error))
+        monkeypatch.setattr(review, "apply_ticks", lambda review, error=error: (_ for _ in ()).throw(error))
         memory = vault.memory()
         assert memory.log("hello").written
         assert any(notice.startswith("Review.md waits: ") for notice in memory.workspace.notices)
