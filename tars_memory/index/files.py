@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from tars_memory.errors import UnwritableError
 from tars_memory.index import database
+from tars_memory.vault.folder import try_lock
 
 if TYPE_CHECKING:
     import sqlite3
@@ -144,32 +144,11 @@ class IndexFiles:
         handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
         deadline = time.monotonic() + wait
         try:
-            while not (held := _try_lock(handle)) and time.monotonic() < deadline:
+            while not (held := try_lock(handle)) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
             yield held
         finally:
             os.close(handle)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(handle: int) -> bool:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
 
 class OpenIndex:
@@ -249,11 +228,11 @@ class OpenIndex:
             if not held:
                 raise UnwritableError("the index is busy in another process", "try again when it is done")
             path = self.files.building()
-            create(path).close()
+            create_index(path).close()
             return self.files.install(path)
 
 
-def create(path: Path) -> sqlite3.Connection:
+def create_index(path: Path) -> sqlite3.Connection:
     """Create an empty index and return a connection to it.
 
     It is written without waiting for the disk, as nobody reads it before it is installed.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory import index, vault
 from tars_memory.errors import UnwritableError, VaultError, behind, counted, shortened
 from tars_memory.index import database, intake
-from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create
+from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create_index
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 from tars_memory.settings import CUT, Cut, LimitsOptions
@@ -194,7 +194,7 @@ class Index:
         model = self._open.model()
         path = self.files.building()
         try:
-            with closing(create(path)) as connection:
+            with closing(create_index(path)) as connection:
                 connection.execute("PRAGMA journal_mode = OFF")
                 intake.take_in(connection, self.vault, self.limits, self.look(), report, progress)
                 if model:
@@ -295,7 +295,7 @@ class Index:
                     raise UnwritableError("another process verifies this index", "try again when it is done")
                 self.files.remove(path)
                 try:
-                    with closing(create(path)) as fresh:
+                    with closing(create_index(path)) as fresh:
                         intake.take_in(fresh, self.vault, self.limits, self.look(), RefreshReport(), self.progress)
                         if self.progress is not None:
                             self.progress("comparing the index with the notes", 0, 0)

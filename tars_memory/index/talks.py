@@ -221,7 +221,7 @@ class TalkIndex:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):
                 path = self.files.building()
-                files.create(path).close()
+                files.create_index(path).close()
                 self.files.install(path)
 
     def clear(self) -> None:
