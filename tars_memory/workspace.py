@@ -352,7 +352,7 @@ class Workspace:
             self.settings.places.cache,
             progress or self.progress,
             takes_over=takes_over,
-            wait=0.0 if self.night else index.files.WRITER_WAIT,
+            wait=0.0 if self.night else index.database.WRITER_WAIT,
         )
         if done is None:
             return f"{team.address.shown} may only be read by this role: it follows when its own machine publishes"
@@ -373,7 +373,7 @@ class Workspace:
         makes_vectors, opened, patience = self.makes_vectors, self.index(), self.patience
         if time.monotonic() < self._fresh_until:
             return opened, index.intake.RefreshReport(opened.pending)
-        if patience is not None and opened.files.is_held(index.files.BACKGROUND):
+        if patience is not None and opened.files.is_held(index.database.BACKGROUND):
             patience = 0.0  # a background process reads all notes: read only those that the query may name
         wanted = None if patience is None else query
         report = opened.refresh(index.intake.RefreshBudget(patience=patience, wanted=wanted))
@@ -394,7 +394,7 @@ class Workspace:
 
     def finish_in_background(self) -> bool:
         """Start a background process that finishes the index, if allowed and needed; return whether one is running."""
-        if self._starts() or self.index().files.is_held(index.files.BACKGROUND):
+        if self._starts() or self.index().files.is_held(index.database.BACKGROUND):
             return True
         allowed = self.settings.index.background == "on" and settings.allows(self.settings.env, settings.BACKGROUND)
         if not (self.may_finish_in_background and allowed and not self.dry_run):

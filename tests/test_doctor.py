@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tars_memory.errors import ModelUnavailableError, NotFoundError, UnwritableError, VaultError
-from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.database import BACKGROUND, IndexFiles
 from tars_memory.index.indexer import Index
 from tars_memory.memory import Memory
 from tars_memory.testing import HashEmbedder, make_vault

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tars_memory.disk import replace, spawn, state_object
-from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.database import BACKGROUND, IndexFiles
 
 NOTE = "background.json"
 """Name of the file with the progress."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tars_memory import index, vault
 from tars_memory.errors import UnwritableError, VaultError, behind, counted, shortened
 from tars_memory.index import database, intake
-from tars_memory.index.files import WRITER_WAIT, IndexFiles, OpenIndex, create_index
+from tars_memory.index.database import WRITER_WAIT, IndexFiles, OpenIndex, create_index
 from tars_memory.index.intake import FIRST_WAIT, READING, RefreshBudget, RefreshReport
 from tars_memory.index.reader import IndexReader
 from tars_memory.settings import CUT, Cut, LimitsOptions

@@ -13,7 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, files, vectors
+from tars_memory.index import database, vectors
 from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, Progress, is_folder, log_of
 from tars_memory.index.reader import IndexReader
 from tars_memory.index.vectors import VectorCache
@@ -157,10 +157,10 @@ class TalkIndex:
     """
 
     def __init__(self, folder: Path, most: int) -> None:
-        self.files = files.IndexFiles(folder)
+        self.files = database.IndexFiles(folder)
         self.most = most
         self.cache = folder
-        self._open = files.OpenIndex(self.files)
+        self._open = database.OpenIndex(self.files)
 
     def close(self) -> None:
         """Close the file."""
@@ -215,13 +215,13 @@ class TalkIndex:
         self.close()
         with (
             self.files.explained("the index of conversations can't be rebuilt"),
-            self.files.lock(files.WRITER_WAIT) as held,
+            self.files.lock(database.WRITER_WAIT) as held,
         ):
             if not held:
                 raise UnwritableError("the index of conversations is busy in another process", "try again later")
             if damaged is None or self.files.current() in (None, damaged):
                 path = self.files.building()
-                files.create_index(path).close()
+                database.create_index(path).close()
                 self.files.install(path)
 
     def clear(self) -> None:
@@ -298,7 +298,7 @@ class TalkIndex:
         if model is not None and self.most and (self.cache / CACHE_FILE).exists():
             with (
                 self.files.explained("the vectors of conversations can't be kept"),
-                self.files.lock(files.WRITER_WAIT) as held,
+                self.files.lock(database.WRITER_WAIT) as held,
             ):
                 if held:
                     vectors.restore(self._open.connection(), self.cache, *model, self.most)
@@ -312,7 +312,7 @@ class TalkIndex:
         newest = vectors.among(self.most)
         connection = self._open.connection()
         with self.files.explained("the vectors of conversations can't be dropped"):
-            with self.files.lock(files.WRITER_WAIT) as held:
+            with self.files.lock(database.WRITER_WAIT) as held:
                 if not held:
                     raise UnwritableError("the index of conversations is busy in another process", "try again later")
                 with database.transaction(connection):

@@ -31,8 +31,7 @@ from zlib import crc32
 from tars_memory import errors, vault
 from tars_memory.disk import read, replace, sha256
 from tars_memory.index import database, models
-from tars_memory.index.database import ALWAYS_LOADED, TIERS, Progress
-from tars_memory.index.files import WRITER_WAIT, IndexFiles
+from tars_memory.index.database import ALWAYS_LOADED, TIERS, WRITER_WAIT, IndexFiles, Progress
 
 if TYPE_CHECKING:
     import sqlite3

@@ -590,7 +590,7 @@ class IndexKeeper:
                     time.sleep(RESPITE)
                 notices += memory.workspace.notices
                 self._watcher.forget()
-                report = memory.workspace.index().refresh(index.intake.RefreshBudget(None, index.files.WRITER_WAIT))
+                report = memory.workspace.index().refresh(index.intake.RefreshBudget(None, index.database.WRITER_WAIT))
                 changed, removed = report.changed, report.removed
                 notices += report.notices
                 embedded, pending = self._embed(memory, notices)

@@ -606,7 +606,7 @@ class Search:
                 if (embedder := workspace.embedder) is None and not queries.are_at_hand(text):
                     embedder = workspace.opened_embedder = workspace.open_embedder()
                 if embedder is not None:
-                    wait = index.files.WRITER_WAIT if patience is None else index.intake.READER_WAIT
+                    wait = index.database.WRITER_WAIT if patience is None else index.intake.READER_WAIT
                     report.pending_vectors = opened.embed_pending(most, wait=wait, opened=embedder)
         except (errors.ModelUnavailableError, errors.UnwritableError) as error:
             self._without_model(error)

@@ -17,7 +17,7 @@ import pytest
 from tars_memory import jobs
 from tars_memory.doors.cli import background
 from tars_memory.index import detached, intake, prepare, vectors
-from tars_memory.index.files import BACKGROUND, IndexFiles
+from tars_memory.index.database import BACKGROUND, IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.intake import RefreshBudget

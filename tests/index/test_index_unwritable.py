@@ -14,8 +14,8 @@ import pytest
 from unprivileged import unwritable
 
 from tars_memory.errors import UnwritableError
-from tars_memory.index import database, files, writer
-from tars_memory.index.files import IndexFiles
+from tars_memory.index import database, writer
+from tars_memory.index.database import IndexFiles
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index, RefreshBudget
 from tars_memory.index.reader import Filter, IndexReader
@@ -180,7 +180,7 @@ def test_a_busy_database_is_never_read_past_its_locks(make_index, monkeypatch) -
     other.execute("PRAGMA locking_mode = EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
     ways = []
-    monkeypatch.setattr(files, "_open_immutable", ways.append)
+    monkeypatch.setattr(database, "_open_immutable", ways.append)
     try:
         with pytest.raises(UnwritableError, match="locked"):
             index.refresh()

@@ -552,7 +552,7 @@ def test_what_stands_in_the_way_is_said(postgres: str, tmp_path: Path, monkeypat
 
 
 def _empty(path: Path) -> Path:
-    from tars_memory.index.files import create_index
+    from tars_memory.index.database import create_index
 
     if not path.exists():
         create_index(path).close()

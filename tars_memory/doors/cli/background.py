@@ -17,7 +17,7 @@ from tars_memory.doors.cli.app import run
 from tars_memory.doors.cli.output import masked
 from tars_memory.errors import BusyError, TarsError, reason
 from tars_memory.index import detached, intake
-from tars_memory.index.files import BACKGROUND, WRITER_WAIT, IndexFiles
+from tars_memory.index.database import BACKGROUND, WRITER_WAIT, IndexFiles
 from tars_memory.jobs.hooks import HookFolder
 from tars_memory.memory import Memory
 from tars_memory.settings import HookOptions, Settings
