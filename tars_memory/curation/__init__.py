@@ -6,5 +6,5 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tars_memory.curation import extraction, models, review, suggestions, tidying, why
 
-__all__ = ["extraction", "models", "review", "suggestions", "ticks", "tidying", "why"]
+__all__ = ["extraction", "models", "review", "suggestions", "tidying", "why"]
 __getattr__, *_ = attach(__name__, __all__)

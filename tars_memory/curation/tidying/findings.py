@@ -687,7 +687,7 @@ def _pairs(contents: list[tuple[str, ...]]) -> list[tuple[int, int]]:
     return sorted(pair for pair, count in shared.items() if 2 * count >= min(sizes[pair[0]], sizes[pair[1]]))
 
 
-MOST = 3
+MOST_ALIKE = 3
 """Maximum number of lines with the same words and other numbers; more of them are a list of records."""
 
 OPPOSED = 0.8
@@ -736,7 +736,7 @@ def _rival_values(note: TidyNote, world: World) -> Iterator[Group]:
 
 
 def _other_numbers(note: TidyNote, world: World) -> Iterator[Group]:
-    """Yield lines with the same words but another date, time or number, at most :data:`MOST`; more are a list."""
+    """Yield lines with the same words but another date, time or number, at most :data:`MOST_ALIKE`; more are a list."""
     same: dict[tuple[tuple[str, ...], int, object], list[Entry]] = defaultdict(list)
     for entry in _short(note):
         statement = statements.read(entry.text)
@@ -747,7 +747,7 @@ def _other_numbers(note: TidyNote, world: World) -> Iterator[Group]:
         values = {statements.read(entry.text).numbers for entry in group}
         dated = not all(number.isdigit() for numbers in values for number in numbers)
         # "item 1" and "item 2" are names; "dentist at 9:30" and "dentist at 8:15" are not.
-        if len(values) > 1 and len(group) <= (MOST if dated else 2) and (dated or len(words) > 1):
+        if len(values) > 1 and len(group) <= (MOST_ALIKE if dated else 2) and (dated or len(words) > 1):
             yield [(entry, world.related(entry)) for entry in group]
 
 
