@@ -20,7 +20,7 @@ from random_documents import document as random_document
 from tars_memory.curation import gather
 from tars_memory.curation.extraction import drawing
 from tars_memory.curation.extraction.drawing import Known
-from tars_memory.curation.tidying import findings
+from tars_memory.curation.tidying import tidy
 from tars_memory.errors import TarsError
 from tars_memory.index import indexer
 from tars_memory.jobs import doctor, forgetting
@@ -383,10 +383,10 @@ def test_a_cell_that_names_nothing_secret_is_not_compared_with_each_label() -> N
 
 
 def test_a_line_without_a_year_is_not_searched_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "phrase_pattern", None)  # nobody goes through the patterns
-    assert findings.last_day_named("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
+    monkeypatch.setattr(tidy, "phrase_pattern", None)  # nobody goes through the patterns
+    assert tidy.last_day_named("valid until the 3rd of May, bullet 123 of many", NOW.date()) is None
     with pytest.raises(TypeError):
-        findings.last_day_named("valid until 2026-05-03", NOW.date())
+        tidy.last_day_named("valid until 2026-05-03", NOW.date())
 
 
 def test_the_lines_of_credentials_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,28 +256,36 @@ class TeamIndex:
         enter(connection, schema)
 
     def publish(
-        self, source: Path, cache: Path, progress: database.Progress | None, *, takes_over: bool, wait: float
+        self, source: Path, cache: Path, progress: Progress | None, *, takes_over: bool, wait: float
     ) -> Published | None:
-        """Publish an index file: see :func:`tars_memory.index.postgres.publish`.
+        """Bring the team's index in step with the index file of this machine.
 
         Args:
             source: the file of this machine's index.
             cache: the program's cache folder, with the vectors.
-            progress: told how much is copied.
-            takes_over: publish even if another machine published the index.
+            progress: told how many notes and vectors are copied.
+            takes_over: publish even if another machine, or a newer version, published the index.
             wait: seconds to wait for another process that publishes.
 
         Returns:
             What was written; None if the role may only read.
 
         Raises:
-            TeamIndexError: the server can't be reached, or the index can't be written now.
+            TeamIndexError: the index can't be reached or written, is busy, or is published by another machine or a
+                newer version.
         """
-        from tars_memory.index.postgres import publish
-
-        return publish(
-            self.address, self._key(), source, cache / database.CACHE_FILE, progress, takes_over=takes_over, wait=wait
-        )
+        where, vault = self.address, self._key()
+        with explained(where), closing(connect(where)) as connection:
+            if not _may_write(connection, where):
+                return None
+            _lock(connection, where, vault, wait)
+            with _local(source, cache / database.CACHE_FILE) as local, connection.transaction():
+                writer = _Publisher(connection, local, vault, source, progress)
+                if not takes_over:
+                    writer.check_right(where)
+                done = writer.publish()
+            writer.drop_old()
+        return done
 
     def _key(self) -> str:
         """Return the vault's id.
@@ -512,47 +520,6 @@ class Published(NamedTuple):
     changed: int
     removed: int
     vectors: int
-
-
-def publish(
-    where: Address,
-    vault: str,
-    source: Path,
-    cache: Path,
-    progress: Progress | None = None,
-    *,
-    takes_over: bool = False,
-    wait: float = 0.0,
-) -> Published | None:
-    """Bring a team's index in step with the index file of this machine.
-
-    Args:
-        where: the team's index.
-        vault: the vault's id.
-        source: the index file.
-        cache: the file of the vector cache.
-        progress: told how many notes and vectors are copied.
-        takes_over: publish even if another machine, or a newer version, published the index.
-        wait: seconds to wait for another process that publishes.
-
-    Returns:
-        What was written; None if the role may only read.
-
-    Raises:
-        TeamIndexError: the index can't be reached or written, is busy, or is published by another machine or a newer
-            version.
-    """
-    with explained(where), closing(connect(where)) as connection:
-        if not _may_write(connection, where):
-            return None
-        _lock(connection, where, vault, wait)
-        with _local(source, cache) as local, connection.transaction():
-            writer = _Publisher(connection, local, vault, source, progress)
-            if not takes_over:
-                writer.check_right(where)
-            done = writer.publish()
-        writer.drop_old()
-    return done
 
 
 def _may_write(connection: psycopg.Connection[Row], where: Address) -> bool:

@@ -15,8 +15,7 @@ from tars_memory.curation.extraction.extract import Extracted, ExtractedSession
 from tars_memory.curation.extraction.keeping import KeptFact
 from tars_memory.curation.proposals import Proposal, Related
 from tars_memory.curation.tidying.archive import Archived, DailyMove
-from tars_memory.curation.tidying.findings import Finding
-from tars_memory.curation.tidying.tidy import Tidied
+from tars_memory.curation.tidying.tidy import Finding, Tidied
 from tars_memory.curation.why import Trace, Trail
 from tars_memory.doors.cli import background  # noqa: F401 - loaded under a fake, it would keep it for the tests after
 from tars_memory.doors.cli.commands import agents, exchange  # noqa: F401 - as that

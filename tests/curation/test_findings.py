@@ -8,8 +8,7 @@ from datetime import date
 import pytest
 from random_documents import sized, within
 
-from tars_memory.curation.tidying.findings import Finding, TidyNote, World, last_day_named, role_of
-from tars_memory.curation.tidying.tidy import fixable, found_in
+from tars_memory.curation.tidying.tidy import Finding, TidyNote, World, fixable, found_in, last_day_named, role_of
 from tars_memory.settings import LayoutOptions
 from tars_memory.vault.layout import Layout
 from tars_memory.vault.links import Links, outlinks

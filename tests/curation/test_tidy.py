@@ -11,8 +11,7 @@ import random_documents
 
 from curation.tidykit import Desk
 from tars_memory.curation.review import Review
-from tars_memory.curation.tidying.findings import Finding
-from tars_memory.curation.tidying.tidy import MOST, Tidied, find_all, tidy
+from tars_memory.curation.tidying.tidy import MOST, Finding, Tidied, find_all, tidy
 from tars_memory.errors import NotFoundError
 from tars_memory.vault import inbox
 from tars_memory.vault.markdown import entries
