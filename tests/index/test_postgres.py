@@ -22,7 +22,7 @@ from psycopg import errors
 from random_documents import examples
 
 from tars_memory.errors import SettingsError, TeamIndexError
-from tars_memory.index import postgres, postgres as room, postgres_reader, vectors
+from tars_memory.index import postgres as room, postgres_reader, vectors
 from tars_memory.index.fulltext import expression
 from tars_memory.index.indexer import Index
 from tars_memory.index.postgres import TeamIndex, address
@@ -294,7 +294,6 @@ def test_another_version_of_the_rows_is_not_read_and_gives_way_whole(team, postg
     monkeypatch.setattr(room, "FORMAT", "99.9")
     with pytest.raises(TeamIndexError, match=r"is of version .*, this program reads 99\.9"):
         one.read(lambda reader: reader.chunk_count())
-    monkeypatch.setattr(postgres, "FORMAT", "99.9")
     assert one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0).whole
     assert one.read(lambda reader: reader.chunk_count()) == 1
     with psycopg.connect(postgres) as connection:
@@ -320,7 +319,6 @@ def test_an_index_of_another_version_is_neither_read_nor_taken_for_ones_own(team
     assert one.read(answers) == index.read(answers)
     with monkeypatch.context() as older:
         older.setattr(room, "FORMAT", "9.3")
-        older.setattr(postgres, "FORMAT", "9.3")
         with pytest.raises(TeamIndexError, match=r"this program reads 9\.3"):
             one.read(lambda reader: reader.chunk_count())
         with pytest.raises(TeamIndexError, match=r"by a newer version"):
@@ -355,7 +353,7 @@ def test_a_second_one_that_publishes_waits_or_says_who_is_at_it(team, postgres: 
     index, one = team({"a.md": "tea\n"})
     with psycopg.connect(postgres, autocommit=True, application_name="tars-memory on host") as other:
         take = "SELECT pg_advisory_lock(%s, hashtext(%s))"
-        other.execute(take, (postgres.LOCK, one.vault))
+        other.execute(take, (room.LOCK, one.vault))
         with pytest.raises(TeamIndexError, match=r"another process \(tars-memory on host\) is publishing"):
             one.publish(index.published_from(), index.cache, None, takes_over=False, wait=0.0)
         threading.Timer(0.3, other.close).start()
@@ -404,7 +402,7 @@ def test_whoever_is_killed_leaves_what_was_published_before(team, monkeypatch) -
                 again.refresh()
                 whole = statement in ("CREATE SCHEMA", "ANALYZE")
                 if whole:
-                    postgres.FORMAT = "99.9"
+                    room.FORMAT = "99.9"
                 TeamIndex(one.address.url, one.vault).publish(
                     again.published_from(), again.cache, None, takes_over=False, wait=5.0
                 )
@@ -456,7 +454,7 @@ def test_twenty_readers_see_each_publishing_whole_or_not_at_all(team, postgres: 
             (index.vault.root / name).write_text(f"round {number}\n")
         with monkeypatch.context() as whole:
             if number % 2:
-                whole.setattr(postgres._Publisher, "_step", lambda _: None)
+                whole.setattr(room._Publisher, "_step", lambda _: None)
             team()
     done.set()
     for reader in readers:
