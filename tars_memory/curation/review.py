@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,6 +36,7 @@ from tars_memory.vault.writing import history, journal, system, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from tars_memory.capture.remember import Caller
     from tars_memory.vault.writing.store import WriteSession
@@ -407,41 +407,6 @@ def _written(ctx: Caller) -> Iterator[str]:
     for entry in ctx.store.history(path=ctx.layout.review):
         if not entry.undoes:
             yield from entry.after.split("\n")
-
-
-def write_note(review: Review, proposals: Iterable[Proposal]) -> tuple[str, int, int]:
-    """Add proposals to the note, after those already there, and remove waiting ones that are no longer offered.
-
-    Returns:
-        The note's path, and how many proposals and how many lines of them it holds now.
-
-    Raises:
-        UnwritableError: the note can't be written.
-    """
-    ctx = review.ctx
-    shown = list(proposals)
-    if not shown and ctx.vault.look(ctx.layout.review) is None:
-        return ctx.layout.review, 0, 0  # nobody needs a note without a proposal
-    offered = review.gather(expired=True).offered
-    counts = 0, 0
-    without = partial(review_note.without_proposals, written=partial(_written, ctx))
-
-    def plan(data: bytes | None) -> Sequence[Splice]:
-        nonlocal counts
-        items = review_note.read(data or b"")
-        gone = {item.id for item in items if not (item.id in offered or item.decided or item.odd)}
-        new = review_note.with_new(without(data, gone) if data is not None else None, shown)
-        counts = review_note.count(new)
-        return splices_between(data or b"", new)
-
-    with ctx.writing("review", None) as session:
-        created = session.write(ctx.layout.review, plan).created
-        base = ctx.layout.review.removesuffix(".md") + ".base"
-        exists = os.path.lexists(ctx.vault.root / base)
-        if created and not exists and not next(ctx.store.history(limit=1, path=base), None):
-            session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
-            ctx.notices.append(f"made {base}, too: tables of days, sessions and memory for Obsidian, once; then yours")
-    return ctx.layout.review, *counts
 
 
 def _decision(ctx: Caller, proposal: Proposal, tick: review_note.Ticked, found: Gathered) -> Decision:
@@ -853,36 +818,55 @@ class Review:
         return Reviewed(txns[-1] if txns else None, outcomes, notices, len(left), tuple(recorded))
 
     def write_note(self, *, limit: int | None = None, expired: bool = False) -> tuple[str, int, int]:
-        """Write the proposals that wait into Review.md; ticked ones that are there already stay.
+        """Write the proposals that wait into Review.md, after those already there; waiting ones that are no longer
+        offered are removed, ticked ones stay.
 
         Returns:
             The note's path, and how many proposals and how many lines of them it holds now.
+
+        Raises:
+            UnwritableError: the note can't be written.
         """
         self.recover()
         mark_settled(self, self.gather())
-        return write_note(self, self.waiting(limit=limit, expired=expired).proposals)
+        ctx, shown = self.ctx, self.waiting(limit=limit, expired=expired).proposals
+        if not shown and ctx.vault.look(ctx.layout.review) is None:
+            return ctx.layout.review, 0, 0  # nobody needs a note without a proposal
+        offered = self.gather(expired=True).offered
+        counts = 0, 0
+        without = partial(review_note.without_proposals, written=partial(_written, ctx))
+
+        def plan(data: bytes | None) -> Sequence[Splice]:
+            nonlocal counts
+            items = review_note.read(data or b"")
+            gone = {item.id for item in items if not (item.id in offered or item.decided or item.odd)}
+            new = review_note.with_new(without(data, gone) if data is not None else None, shown)
+            counts = review_note.count(new)
+            return splices_between(data or b"", new)
+
+        with ctx.writing("review", None) as session:
+            created = session.write(ctx.layout.review, plan).created
+            base = ctx.layout.review.removesuffix(".md") + ".base"
+            exists = os.path.lexists(ctx.vault.root / base)
+            if created and not exists and not next(ctx.store.history(limit=1, path=base), None):
+                session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
+                ctx.notices.append(
+                    f"made {base}, too: tables of days, sessions and memory for Obsidian, once; then yours"
+                )
+        return ctx.layout.review, *counts
 
     def gather(self, *, expired: bool = False, related_for: int | None = 0) -> Gathered:
         """Return everything that waits for review; see :func:`tars_memory.curation.gather.gather`."""
         return gather(self.ctx, expired=expired, related_for=related_for)
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold the lock that allows one review at a time.
+    def alone(self) -> AbstractContextManager[None]:
+        """Return a context that holds the lock which allows one review at a time.
 
         Raises:
             BusyError: another review is running.
         """
-        lock = system.VaultLock(self.ctx.store.state / "review-lock", timeout=0, command="review")
-        try:
-            with lock.held():
-                yield
-        except BusyError as error:
-            if not error.message.startswith("the vault is busy"):
-                raise
-            raise BusyError(
-                f"another review is going on: {lock.holder() or 'another process'}", "end it there, then try again"
-            ) from error
+        lock, hint = self.ctx.store.state / "review-lock", "end it there, then try again"
+        return system.alone(lock, "review", "another review is going on", hint)
 
 
 def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
