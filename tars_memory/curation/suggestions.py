@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tars_memory.capture.remember import Caller
     from tars_memory.curation.models.llm import LanguageModel
     from tars_memory.curation.review import Review
-    from tars_memory.vault.markdown.facts import Fact
     from tars_memory.vault.model import Entry
 
 
@@ -58,7 +57,7 @@ class Material(NamedTuple):
     lines: Sequence[Entry]
     candidates: Sequence[Proposal] = ()
     notes: Sequence[tuple[date, Entry]] = ()
-    facts: Sequence[tuple[Entry, Fact]] = ()
+    facts: Sequence[tuple[Entry, facts.Fact]] = ()
     sections: Sequence[str] = ()
     read: Mapping[str, bytes | None] = {}  # never changed
     left_out: int = 0
@@ -463,7 +462,7 @@ def _sentence_runs(text: str) -> Iterator[str]:
             yield " ".join(sentences[first:last])
 
 
-def _shown(fact: Fact) -> str:
+def _shown(fact: facts.Fact) -> str:
     """Return a fact as the prompt shows it."""
     since = f", since {fact.since}" if fact.since else ""
     return f"{fact.subject}: {fact.predicate} {fact.object}{since}"

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     import psycopg
 
-    from tars_memory.index.database import Progress
-
     Row = tuple[Any, ...]
 
 
@@ -256,7 +254,7 @@ class TeamIndex:
         enter(connection, schema)
 
     def publish(
-        self, source: Path, cache: Path, progress: Progress | None, *, takes_over: bool, wait: float
+        self, source: Path, cache: Path, progress: database.Progress | None, *, takes_over: bool, wait: float
     ) -> Published | None:
         """Bring the team's index in step with the index file of this machine.
 
@@ -593,7 +591,7 @@ class _Publisher:
         local: sqlite3.Connection,
         vault: str,
         source: Path,
-        progress: Progress | None,
+        progress: database.Progress | None,
     ) -> None:
         self._connection = connection
         self._local = local

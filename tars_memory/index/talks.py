@@ -16,7 +16,6 @@ from tars_memory.errors import UnwritableError
 from tars_memory.index import database, vectors
 from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, Progress, is_folder, log_of
 from tars_memory.index.reader import IndexReader
-from tars_memory.index.vectors import VectorCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -234,7 +233,7 @@ class TalkIndex:
             self.start_over()
         if (self.cache / CACHE_FILE).exists():
             with self.files.explained("the vectors of conversations can't be dropped"):
-                store = VectorCache(self.cache)
+                store = vectors.VectorCache(self.cache)
                 store.start_over()
                 store.close()
 
@@ -323,7 +322,7 @@ class TalkIndex:
             if not (self.cache / CACHE_FILE).exists():
                 return
             kept = {bytes(digest) for (digest,) in connection.execute(f"SELECT hash FROM chunks WHERE {newest}")}
-            with closing(VectorCache(self.cache)) as store:
+            with closing(vectors.VectorCache(self.cache)) as store:
                 gone = store.hashes() - kept
                 if gone:
                     store.drop(gone)

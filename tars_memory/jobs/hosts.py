@@ -20,7 +20,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.disk import sha256
 from tars_memory.errors import ConflictError, SettingsError, UnwritableError, UsageError, counted
 from tars_memory.jobs import hooks, hostfile
 from tars_memory.jobs.hostfile import Insertion
@@ -344,7 +343,7 @@ class Hosts:
 
     def _record(self, target: Path) -> Path:
         """Return the path of our record about a file of a host."""
-        return self.records / f"{sha256(os.fsencode(target)).hexdigest()[:16]}.json"
+        return self.records / f"{disk.sha256(os.fsencode(target)).hexdigest()[:16]}.json"
 
     def _plan(self, name: str, path: Path, entries: list[Insertion] | None) -> Edit:
         """Plan the change of one file: put these entries in, or, if None, remove ours."""
@@ -518,7 +517,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _digest(data: bytes | None) -> str:
-    return "" if data is None else sha256(data).hexdigest()
+    return "" if data is None else disk.sha256(data).hexdigest()
 
 
 def _text(data: bytes | None) -> str:

@@ -14,7 +14,6 @@ from tars_memory.recall.packing import NO_ROOM, Portion
 from tars_memory.vault import model, secrets
 from tars_memory.vault.markdown import entries, lines as grammar
 from tars_memory.vault.markdown.document import Block, Document
-from tars_memory.vault.markdown.lines import ended_lines, may_have_any_end
 from tars_memory.vault.vault import Vault, note_lines
 
 if TYPE_CHECKING:
@@ -393,11 +392,11 @@ class Reading:
 
     def _ended_spans(self, path: str, document: Document, layout: Layout) -> list[tuple[int, int]]:
         """Return the (first, last) lines of a note that have ended."""
-        if self.on is None or not may_have_any_end(document.data):
+        if self.on is None or not grammar.may_have_any_end(document.data):
             return []
         session = layout.tier_of(path) is model.Tier.EPISODIC
         is_facts = layout.is_facts(path)
-        return ended_lines(document, (is_facts and self.facts_on) or self.on, facts=is_facts, session=session)
+        return grammar.ended_lines(document, (is_facts and self.facts_on) or self.on, facts=is_facts, session=session)
 
     def read_for_recall(self, path: str) -> None:
         """Read a note from which lines are recalled; leave out lines that are hidden, ended or decided against."""
@@ -412,7 +411,7 @@ class Reading:
             for first, last, why in Loaded(path, Document(data)).omitted:
                 if why == COMMENT:
                     self.leave_out(path, first, last, why)
-        if self.on is not None and may_have_any_end(data):
+        if self.on is not None and grammar.may_have_any_end(data):
             for first, last in self._ended_spans(path, Document(data), self.vault.layout):
                 self.leave_out(path, first, last, ENDED)
         tier, lines = self.vault.layout.tier_of(path), self.notes[path]

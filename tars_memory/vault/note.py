@@ -10,7 +10,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.vault import markdown
-from tars_memory.vault.markdown import entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +69,7 @@ class Note:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """Its bullets with words, nested ones included, in the order of lines; in a playbook its steps too."""
-        read = _long_note if len(self.data) > markdown.document.MAX_CACHED_BYTES else entries.read
+        read = _long_note if len(self.data) > markdown.document.MAX_CACHED_BYTES else markdown.entries.read
         return tuple(read(self.path, self.document, timed=self.timed, numbered=self.numbered))
 
     @cached_property
@@ -110,7 +109,7 @@ class Note:
     @cached_property
     def bullets(self) -> dict[int, markdown.document.Bullet]:
         """Its bullets, and other lines that are entries, by line number."""
-        found = entries.listed(self.document, timed=self.timed, numbered=self.numbered)
+        found = markdown.entries.listed(self.document, timed=self.timed, numbered=self.numbered)
         return {bullet.line: bullet for bullet in found}
 
     @cached_property
@@ -124,7 +123,7 @@ class Note:
         return self.document.front_matter
 
 
-_long_note = lru_cache(maxsize=1)(entries.read)
+_long_note = lru_cache(maxsize=1)(markdown.entries.read)
 """The entries of the last long note: a command reads each state of it several times, in several rooms."""
 
 

@@ -24,7 +24,6 @@ from tars_memory.vault.links import Links, Outlink, files_of, links_by_source
 from tars_memory.vault.markdown import entries
 from tars_memory.vault.model import Splice, Tier
 from tars_memory.vault.note import Note
-from tars_memory.vault.sessions import DAY, ENDS, front_of, front_value, number_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -449,7 +448,7 @@ def _statement(group: Sequence[SessionStatement], link: Callable[[str], str]) ->
 
 def _source(session: OldSession, link: Callable[[str], str]) -> str:
     """Return the bullet of a session, with its number of examined turns if that is known."""
-    turns = number_in(session.data, "turns")
+    turns = sessions.number_in(session.data, "turns")
     return f"- {session.day} {link(session.path)}" + (f" ({counted(turns, 'turn')})" if turns else "")
 
 
@@ -558,10 +557,10 @@ def _read(ctx: Caller) -> dict[str, bytes]:
 
 def summarised(data: bytes) -> str:
     """Return the period of a summary, from its front matter, without parsing the note; empty for any other note."""
-    head = front_of(data)
+    head = sessions.front_of(data)
     if b"source_hash" in head or TAG.encode() not in head:
         return ""
-    return front_value(data, "period", rf"\d{{4}}(?:-\d\d)?{ENDS}")
+    return sessions.front_value(data, "period", rf"\d{{4}}(?:-\d\d)?{sessions.ENDS}")
 
 
 def is_named(path: str) -> bool:
@@ -623,7 +622,7 @@ class SessionStatement(NamedTuple):
 def day_of(path: str, data: bytes) -> date | None:
     """Return the day of a session, from its name or else from its front matter; None if neither has one."""
     in_name = _NAME_DAY.match(path.rpartition("/")[2])
-    for text in (in_name[0] if in_name else "", front_value(data, "date", DAY)):
+    for text in (in_name[0] if in_name else "", sessions.front_value(data, "date", sessions.DAY)):
         try:
             return date.fromisoformat(text)
         except ValueError:

@@ -21,7 +21,6 @@ from tars_memory import disk, errors, settings
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.proposals import TIDY, Proposal, Related, change_of_line, day_of, question, question_about
 from tars_memory.curation.tidying.archive import is_named
-from tars_memory.errors import ConflictError, NotFoundError, TarsError
 from tars_memory.language import statements
 from tars_memory.language.dates import dated
 from tars_memory.language.words import fold, phrase_pattern
@@ -909,7 +908,7 @@ def survey(ctx: Caller) -> tuple[World, list[str]]:
     def read(path: str) -> bytes | None:
         try:
             return ctx.vault.read(path)
-        except TarsError:
+        except errors.TarsError:
             return None
 
     template = read(layout.daily_template_path) if layout.daily_template_path else None
@@ -952,7 +951,7 @@ def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
     known = {finding.id for finding in found}
     missing = [name for name in ids if name.lower() not in known]
     if missing:
-        raise NotFoundError(
+        raise errors.NotFoundError(
             f"no finding is called {', '.join(missing)}: its line changed, or it is dealt with",
             "tars-memory tidy lists them",
         )
@@ -1002,7 +1001,7 @@ def _fix(ctx: Caller, session: WriteSession, path: str, to_fix: Sequence[Finding
 
     try:
         session.write(path, plan)
-    except ConflictError:
+    except errors.ConflictError:
         return []
     return removed
 

@@ -28,7 +28,6 @@ from tars_memory.vault.note import Note
 from tars_memory.vault.suspicion import conversion
 from tars_memory.vault.writing import protocol, system as exchanges
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
-from tars_memory.vault.writing.system import Exchange, VaultLock
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
@@ -229,7 +228,7 @@ class Store:
         actor: str,
         options: StoreOptions | None = None,
         dry_run: bool = False,
-        exchange: Exchange | None = None,
+        exchange: exchanges.Exchange | None = None,
     ) -> None:
         self.root = root
         self.state = state
@@ -275,7 +274,7 @@ class Store:
         """Lock the vault, begin the transaction that ``make`` returns for its open root, and close it at the end."""
         with contextlib.ExitStack() as stack:
             if not self.dry_run:
-                lock = VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
+                lock = exchanges.VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)
@@ -571,7 +570,7 @@ class Spool:
 
         with contextlib.ExitStack() as stack:
             try:
-                lock = VaultLock(self.folder / "lock", timeout=0, command="spool")
+                lock = exchanges.VaultLock(self.folder / "lock", timeout=0, command="spool")
                 stack.enter_context(lock.held())
             except (errors.BusyError, errors.UnwritableError):
                 yield []
