@@ -30,7 +30,7 @@ from tars_memory.language.statements import SimilarTexts, key_of
 from tars_memory.language.words import (
     STOP_WORDS,
     alternatives_of_all,
-    every_word,
+    feedback_words,
     language,
     language_of,
     phrase_pattern,
@@ -666,14 +666,6 @@ def _common(text: str) -> frozenset[str]:
 _pattern = partial(phrase_pattern, "feedback")
 
 
-@cache
-def _listed(name: str) -> frozenset[str]:
-    """Return the words that the languages list under a name: those that begin orders, or small ones that begin any
-    sentence.
-    """
-    return every_word("feedback", name)
-
-
 _POLITE = "polite", r"^(?:{}[,:]?\s+)+"
 _FACTUAL = "denies", r"^{}[,:;.!]+\s+(?:(?:actually|it's actually),?\s+)?"
 _LEADING, _TRAILING = ("leading_asides", r"^{},?\s+(?=\w)"), ("trailing_asides", r",?\s+{}(?=[.!]?$)")
@@ -699,7 +691,7 @@ def line_of_fact(said: str) -> NewLine:
     """
     words = _trimmed(_pattern(*_TRAILING).sub("", _pattern(*_LEADING).sub("", said)))
     first = re.match(r"[^\W\d_]+", words)
-    if first and first[0] in _listed("starters"):
+    if first and first[0] in feedback_words("starters"):
         words = _capitalised(words)
     plain = _pattern(*_POLITE).sub("", words)
     always = _pattern("always", r"{}\s+").match(plain)
@@ -741,7 +733,7 @@ def _imperative(words: str) -> bool:
     first = re.match(r"[^\W\d_]+(?:['’][^\W\d_]+)?", words)
     if not first or "?" in words:
         return False
-    return first[0].casefold().replace("’", "'") in _listed("orders")
+    return first[0].casefold().replace("’", "'") in feedback_words("orders")
 
 
 def _capitalised(words: str) -> str:

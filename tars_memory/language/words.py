@@ -589,10 +589,13 @@ def phrase_pattern(part: str, name: str, form: str) -> re.Pattern[str]:
     return re.compile(form.replace("{}", f"(?:{alternatives_of_all(part, name)})"), re.IGNORECASE)
 
 
-def every_word(part: str, name: str) -> frozenset[str]:
-    """Return the words that any language lists under a name; ``part`` is the table in their files."""
-    tables = (language(code).table for code in LANGUAGES)
-    return frozenset(word for table in tables for word in table[part].get(name, "").split())
+@cache
+def feedback_words(name: str) -> frozenset[str]:
+    """Return the words that the languages list under a name of their table ``feedback``: ``orders``, which begin one,
+    or ``starters``, small ones that begin any sentence.
+    """
+    tables = (language(code).table["feedback"] for code in LANGUAGES)
+    return frozenset(word for table in tables for word in table.get(name, "").split())
 
 
 @cache

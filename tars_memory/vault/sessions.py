@@ -561,13 +561,14 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
         changes.make(edits.set_property(changes.data, name, value))
     for title, lines in _new_bullets(data, old, new):
         if lines:
-            changes.make(insert_ordered(changes.data, title, lines, SECTIONS))
+            made = _new_section(changes.data, title, "\n".join(lines))
+            changes.make(made or edits.insert_bullets(changes.data, lines, section=title))
     present = {turn.number for turn in old.kept}
     summary = [part for part in paragraphs(new.summary) if part.encode("utf-8", "replace") not in data]
     turns = [turn_lines(turn) for turn in new.kept if turn.number not in present]
     for title, blocks in (("Summary", summary), ("Turns", turns)):
         if blocks:
-            section = _new_section(changes.data, title, "\n\n".join(blocks), SECTIONS)
+            section = _new_section(changes.data, title, "\n\n".join(blocks))
             changes.make(section or _append_blocks(changes.data, title, blocks))
     return changes.splices()
 
@@ -601,27 +602,14 @@ def _new_bullets(data: bytes, old: SessionNote, new: SessionNote) -> Iterable[tu
         yield title, list(dict.fromkeys(lines))
 
 
-def insert_ordered(data: bytes, title: str, bullets: Sequence[str], order: Sequence[str]) -> list[Splice]:
-    """Insert bullets at the end of their section; if it is absent, make it in its place among the others.
-
-    Args:
-        data: the note.
-        title: title of the section; one of ``order``.
-        bullets: the bullets, with their children.
-        order: the titles of all sections, in order.
-
-    Raises:
-        ConflictError: no place takes a bullet without changing the lines around it.
+def _new_section(data: bytes, title: str, text: str) -> list[Splice]:
+    """Make an absent section, one of :data:`SECTIONS`, before the next one that exists; return [] if it exists, or none
+    comes after it.
     """
-    return _new_section(data, title, "\n".join(bullets), order) or edits.insert_bullets(data, bullets, section=title)
-
-
-def _new_section(data: bytes, title: str, text: str, order: Sequence[str]) -> list[Splice]:
-    """Make an absent section before the next one that exists; return [] if it exists, or none comes after it."""
     document = Document(data)
     if document.find_section(title) is not None:
         return []
-    for later in order[order.index(title) + 1 :]:
+    for later in SECTIONS[SECTIONS.index(title) + 1 :]:
         section = document.find_section(later)
         if section is not None:
             start = document.lines[section.start_line - 1].start
