@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory.errors import UnwritableError, UsageError
 from tars_memory.index.fulltext import SIGNS, TIERS as TIERS, WORDS
-from tars_memory.vault.folder import try_lock
 from tars_memory.vault.model import Tier
 
 if TYPE_CHECKING:
@@ -692,11 +691,32 @@ class IndexFiles:
         handle = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
         deadline = time.monotonic() + wait
         try:
-            while not (held := try_lock(handle)) and time.monotonic() < deadline:
+            while not (held := _try_lock(handle)) and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
             yield held
         finally:
             os.close(handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
 
 class OpenIndex:

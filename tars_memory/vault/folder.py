@@ -25,32 +25,13 @@ from typing import TYPE_CHECKING
 from tars_memory.disk import sha256
 from tars_memory.errors import UnwritableError, UsageError
 
-if sys.platform == "win32":
-    import msvcrt
-else:
+if sys.platform != "win32":
     import fcntl
-
-    msvcrt = None
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    class RangeLock:
-        """The part of ``msvcrt`` that is used; tests pass their own."""
-
-        LK_NBLCK: int
-        LK_UNLCK: int
-
-        def locking(self, fd: int, mode: int, size: int, /) -> None:
-            """Lock or unlock ``size`` bytes from the file's current position."""
-
-
-RANGES: RangeLock | None = msvcrt
-"""Windows' byte range locks; None where ``flock`` is used."""
-
-RANGE_OFFSET = 1 << 30
-"""Position of the byte that is locked on Windows: far behind the text, so that others can read the holder's name."""
 
 FREE, TAKEN, UNKNOWN = "free", "taken", "unknown"
 """Results of :func:`take_lease`: we have the lease; another program has the file open; this file can't be leased."""
@@ -412,19 +393,6 @@ def close(fd: int) -> None:
         os.close(fd)
     except OSError:
         return
-
-
-def try_lock(fd: int, ranges: RangeLock | None = RANGES) -> bool:
-    """Take the lock on a file without waiting; return False if another process holds it."""
-    try:
-        if ranges is not None:
-            os.lseek(fd, RANGE_OFFSET, os.SEEK_SET)
-            ranges.locking(fd, ranges.LK_NBLCK, 1)
-        else:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # the second is Windows' error
-        return False
-    return True
 
 
 def _not_plain(path: str, problem: str) -> NotPlainError:

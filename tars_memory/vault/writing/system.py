@@ -23,17 +23,32 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tars_memory.errors import BusyError, UnwritableError
-from tars_memory.vault.folder import FOLDER_HANDLES, RANGE_OFFSET, RANGES, Folder, same_file, try_lock
+from tars_memory.vault.folder import FOLDER_HANDLES, Folder, same_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tars_memory.vault.folder import RangeLock
+    class RangeLock:
+        """The part of ``msvcrt`` that is used; tests pass their own."""
 
+        LK_NBLCK: int
+        LK_UNLCK: int
+
+        def locking(self, fd: int, mode: int, size: int, /) -> None:
+            """Lock or unlock ``size`` bytes from the file's current position."""
+
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 HOLDER_BYTES = 200
 """Length to which the holder's line is padded, so that one write replaces an older, longer line."""
+
+RANGE_OFFSET = 1 << 30
+"""Position of the byte that is locked on Windows: far behind the text, so that others can read the holder's name."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.004
 """Seconds between two tries: doubled up to the longest, each shortened at random, lest all waiters try at once."""
@@ -53,7 +68,7 @@ class VaultLock:
         self.path = path
         self.timeout = timeout
         self.command = command
-        self.ranges = ranges if ranges is not None else RANGES
+        self.ranges = ranges if ranges is not None else _platform_ranges()
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -102,7 +117,7 @@ class VaultLock:
     def _wait(self, fd: int, deadline: float) -> bool:
         """Take the lock by the deadline; return False if another process held it all the time."""
         wait = FIRST_WAIT
-        while not try_lock(fd, self.ranges):
+        while not self._try_lock(fd):
             if time.monotonic() >= deadline:
                 return False
             chance = os.getpid() * time.monotonic_ns() % 997 / 997  # spreads waiters without importing random
@@ -132,6 +147,18 @@ class VaultLock:
                 f"can't open the lock {self.path}: {error.strerror or error}",
                 "the state folder must be writable; TARS_MEMORY_HOME can name another one",
             ) from error
+
+    def _try_lock(self, fd: int) -> bool:
+        """Take the lock without waiting; return False if another process holds it."""
+        try:
+            if self.ranges is not None:
+                os.lseek(fd, RANGE_OFFSET, os.SEEK_SET)
+                self.ranges.locking(fd, self.ranges.LK_NBLCK, 1)
+            else:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):  # the second is Windows' error
+            return False
+        return True
 
     def _is_current(self, fd: int) -> bool:
         """Whether the open file is still the one at the lock's path."""
@@ -177,6 +204,15 @@ def alone(path: Path, command: str, busy: str, hint: str) -> Iterator[None]:
         except BusyError as error:
             raise BusyError(f"{busy}: {lock.holder() or 'another process'}", hint) from error
         yield
+
+
+def _platform_ranges() -> RangeLock | None:
+    """Return Windows' byte range locks; None where ``flock`` is used."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        return msvcrt
+    return None
 
 
 # --- replacing one file with another
