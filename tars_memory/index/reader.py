@@ -14,6 +14,7 @@ from tars_memory.index import database, fulltext, naming
 from tars_memory.index.fulltext import Filter, conditions_of
 from tars_memory.language.words import apart, fold, joints, stem
 from tars_memory.vault.model import Line
+from tars_memory.vault.vault import key_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -227,21 +228,27 @@ class IndexReader:
         texts = (fold(apart(text)) for _, text in self._texts(" ".join(parts), within, HYPHENS_READ))
         return count if any(stem(end) == root for text in texts for end in written.findall(text)) else 0
 
-    def notes_named(self, names: Iterable[str], within: Filter) -> dict[str, list[tuple[int, str, bool]]]:
-        """Return name → notes with this name (:func:`tars_memory.index.naming.key`), as (note, path, blank).
+    def notes_named(
+        self, names: Iterable[str], within: Filter, typed: str = ""
+    ) -> dict[str, list[tuple[int, str, bool]]]:
+        """Return name → notes with this name (:func:`tars_memory.index.naming.key`), as (note, path, blank); of these
+        only those whose name is spelt as typed, if there are any: ``Papá`` is not ``Papa`` where both are there.
 
         A blank note has no chunk, so nothing that could be cited.
         """
         found: dict[str, list[tuple[int, str, bool]]] = {}
+        spelt: dict[str, list[tuple[int, str, bool]]] = {}
         conditions, values = self._conditions(within, notes=True)
         sql = (
-            "SELECT m.name, c.id, c.path, NOT EXISTS (SELECT 1 FROM chunks d WHERE d.note = c.id)"
+            "SELECT m.name, m.written, c.id, c.path, NOT EXISTS (SELECT 1 FROM chunks d WHERE d.note = c.id)"
             " FROM json_each(?) j JOIN names m ON m.name = j.value"
             f" JOIN notes c ON c.id = m.note{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.path"
         )
-        for name, note, path, blank in self.listed(sql, names, *values):
-            found.setdefault(name, []).append((int(note), path, bool(blank)))
-        return found
+        spelling = key_of(typed.strip())
+        for name, written, note, path, blank in self.listed(sql, names, *values):
+            for notes in (found, spelt) if key_of(written) == spelling else (found,):
+                notes.setdefault(name, []).append((int(note), path, bool(blank)))
+        return found | spelt
 
     def named_in(self, text: str, within: Filter, *, unfinished: bool = False) -> NamedNotes:
         """Return the notes, among those that may answer, that a text names; a text that is still being typed also names
@@ -250,7 +257,7 @@ class IndexReader:
         whole: list[tuple[int, str, bool]] = []
         inside: set[int] = set()
         keys = naming.keys_within(text)
-        for name, notes in self.notes_named(keys, within).items():
+        for name, notes in self.notes_named(keys, within, text).items():
             if len(notes) <= NAMESAKES:
                 inside.update(note for note, _, _ in notes)
                 if name == keys[0]:

@@ -446,7 +446,7 @@ def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) ->
             can't be read; the hint says what to do.
         UsageError: several notes have the name.
     """
-    notes = reader.notes_named([key(name)], Filter(scope=scope)).get(key(name), [])
+    notes = reader.notes_named([key(name)], Filter(scope=scope), name).get(key(name), [])
     notes = [note for note in notes if key(note[1].rpartition("/")[2].removesuffix(".md")) == key(name)] or notes
     if len(notes) == 1:
         return notes[0][1]

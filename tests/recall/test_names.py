@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import unicodedata
 
 import pytest
 from recalled import Recalled
@@ -13,6 +14,7 @@ from tars_memory.memory import Memory
 from tars_memory.recall.names import path_of_note
 from tars_memory.recall.weights import LINE_NAMED, NOTE_NAME
 from tars_memory.testing import make_vault
+from tars_memory.vault.vault import key_of
 
 pytestmark = pytest.mark.usefixtures("proved_engine")
 
@@ -337,6 +339,18 @@ def test_a_file_name_without_its_number_or_day_is_a_name_behind_those_that_are_w
             memory.note_called("standup")
         (tmp_path / "vault" / "Twice.md").write_text("Sun.\n")
         assert memory.note_called("twice") == "Twice.md"
+
+
+def test_a_name_spelt_as_typed_goes_before_one_that_differs_in_accents_or_signs(tmp_path):
+    names = ["Ho Chi Minh", "Hồ Chí Minh", "Papa", "Papá", "Ёж", "Еж", "Straße", "Strasse", "To do", "To-do", "Notes!"]
+    notes = {f"{name}.md": f"{name} and Hồ Chí Minh, Ho Chi Minh.\n" for name in [*names, "The notes", "Notes"]}
+    with Memory(make_vault(tmp_path / "vault", notes)) as memory:
+        for name in [*names, "strasse", "STRASSE", unicodedata.normalize("NFD", "hồ chí minh")]:
+            path = next(path for path in notes if key_of(path) == key_of(f"{name}.md"))
+            assert memory.note_called(name) == path
+            assert memory.search(name, mode="lexical").hits[0].path == path
+        with pytest.raises(UsageError, match="2 notes are called 'pàpa'"):
+            memory.note_called("pàpa")
 
 
 def test_only_a_first_heading_of_level_1_names_a_note_and_a_file_name_goes_before_it(tmp_path):
