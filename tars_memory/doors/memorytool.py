@@ -135,7 +135,8 @@ class MemoryTool:
         except MemoryToolError as error:
             return ToolAnswer(error.message, is_error=True)
         except TarsError as error:
-            return ToolAnswer(f"Error: {reason(error)}", is_error=True)
+            folder = os.fspath(self.memory.workspace.root / self.folder)
+            return ToolAnswer(f"Error: {reason(error).replace(folder, ROOT)}", is_error=True)
 
     # --- the commands
 

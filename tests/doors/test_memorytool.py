@@ -127,6 +127,12 @@ def test_what_is_not_there(tool: MemoryTool, command: str, more: dict[str, Any],
         assert refused(tool, command, "/memories/folder", **more) == said.format("/memories/folder")
 
 
+def test_a_file_in_the_place_of_a_folder_is_named_as_the_model_knows_it(root: Path, tool: MemoryTool) -> None:
+    create(tool, "/memories/x.md", "x\n")
+    said = refused(tool, "create", "/memories/x.md/in.md", file_text="y\n")
+    assert said.startswith("Error: /memories/x.md is a link or not a folder") and os.fspath(root) not in said
+
+
 PATHS = [
     "/etc/passwd", "memories/x", "/memoriesx", "", "/memories/../Memory.md", "/memories/a/../../../Memory.md",
     "/memories/..", "/memories/..\\Memory.md", "/memories/%2e%2e/Memory.md", "/memories/%2E%2E%2FMemory.md",
