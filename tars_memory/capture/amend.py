@@ -11,6 +11,7 @@ from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, Par
 from tars_memory.language.words import fold
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import document, entries as grammar
+from tars_memory.vault.markdown.lines import typed_words
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import shell_word, visible
 from tars_memory.vault.writing.history import find_transactions, hide_former, of_scope
@@ -69,7 +70,7 @@ def _reworded(entry: Entry, text: str) -> str:
     """Return the new words of an entry; a task keeps its box unless the text has one."""
     box = grammar.task(entry.text)
     if not box:
-        return grammar.neutralise(text)
+        return typed_words(text)
     new = grammar.task(text.lstrip())
     return (new or box) + grammar.neutralise(text.lstrip()[len(new) :])
 

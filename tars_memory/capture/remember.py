@@ -60,7 +60,7 @@ def remember(
         raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
     section, tags = section and ctx.masked(section), ctx.masked_tags(tags)
     text = ctx.masked(entries.bounded(text), *around(section, tags))
-    words = entries.with_tags(entries.neutralise(text), map(entries.tag, tags))
+    words = entries.with_tags(vault.markdown.lines.typed_words(text), map(entries.tag, tags))
     path = ctx.layout.procedural if tier == Tier.PROCEDURAL else ctx.layout.memory
     usual = ctx.layout.notes_section
     title = entries.heading(usual if section is None else section) if usual or section is not None else ""
@@ -119,7 +119,7 @@ def log(ctx: Caller, text: str) -> Receipt:
         UnwritableError: the vault can't be written; the text is in the spool, with its instant.
     """
     text = ctx.masked(entries.bounded(text))
-    words = entries.neutralise(text)
+    words = vault.markdown.lines.typed_words(text)
     ctx.notices += end_notices(words, ctx.now.date())
     title = ctx.layout.log_heading and entries.heading(ctx.layout.log_heading)
     with ctx.writing("log", {"text": text}) as session:
@@ -140,7 +140,7 @@ def feedback(ctx: Caller, good: bool, note: str, question: str | None = None, an
         UnwritableError: the vault can't be written; the text is in the spool.
     """
     note, question, answer = ctx.masked(note), question and ctx.masked(question), answer and ctx.masked(answer)
-    words = entries.neutralise(note)
+    words = vault.markdown.lines.typed_words(note)
     path = ctx.layout.rewards if good else ctx.layout.corrections
     change = Change("append", SECTION, words, time=f"{ctx.now:%Y-%m-%d %H:%M}", author=ctx.author, target=path)
     children = [entries.QUESTION + entries.neutralise(question)] if question and question.strip() else []

@@ -314,7 +314,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 CHUNKER = 4
 """Version of the chunker; raise it with every change that produces other chunks or other embedded text."""
-VERSION = 37
+VERSION = 38
 """Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
 the content of rows."""
 

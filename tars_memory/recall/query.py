@@ -520,6 +520,7 @@ class Hit:
         best_line: that line's 1-based number in the note, and its text, trimmed; set when it is verified or ranked.
         tier: of the note.
         date: the note's day, ISO, or None.
+        date_is_weak: whether that is only the day of the file's last change.
         title: of the note.
         day: the ISO day on which it was said or began to hold; '' if it is unknown.
         headings: the headings above the passage, outermost first.
@@ -543,6 +544,7 @@ class Hit:
     tier = "note"
     obsidian_url = day = speaker = statement = vault = answer = whole_line = ""
     date: str | None = None
+    date_is_weak = False
     block_id: str | None = None
     headings: tuple[str, ...] = ()
     places: tuple[int, ...] = ()

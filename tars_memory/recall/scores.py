@@ -552,7 +552,7 @@ def _hit(row: ChunkRow, start_line: int, end_line: int, text: str) -> Hit:
     """Make a hit of lines of a chunk."""
     hit = Hit(row.path, start_line, end_line, text, title=row.title, partial=row.partial)
     hit.tier = row.tier
-    hit.date = row.date
+    hit.date, hit.date_is_weak = row.date, row.date_is_weak
     hit.headings = row.headings
     hit.block_id = _block_id(row, start_line, end_line)
     return hit

@@ -209,8 +209,9 @@ def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: i
     states, _ = candidates.candidate_states(reader, rows.values())
     for row in (rows[i] for i in ids if i in rows and not (rows[i].front and rows[i].position)):
         for hit in scores.chunk_hits(row, candidates.unanswering(reader, query, row, states.get(row.id, {}), excluded)):
-            lines = hit.text.split("\n")
-            worded = [i for i, text in enumerate(lines) if any(map(str.isalnum, text))]  # no mark alone: "%%", "---"
+            lines, known = hit.text.split("\n"), row.lines[hit.start_line - row.start_line :]
+            told = [i for i, text in enumerate(lines) if known[i].kind != "machinery"]
+            worded = [i for i in told if any(map(str.isalnum, lines[i]))]  # no mark alone: "%%", "---"
             hit.best = next(
                 (i for i in worded if any(tag.found_in(lines[i]) for tag in tags)), worded[0] if worded else 0
             )

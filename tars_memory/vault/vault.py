@@ -564,7 +564,7 @@ class _Sweep:
         if name[0] == ".":
             self._skip_hidden(entry, prefix + name)
         elif is_note and entry.is_file(follow_symlinks=False):
-            if not is_conflict_copy(name):
+            if not is_conflict_copy(name) or not (is_stamped_copy(name) or self._has_original(prefix + name)):
                 return entry.stat(follow_symlinks=False)
             self._skip(CONFLICT_COPY, prefix + name)
         elif entry.is_dir(follow_symlinks=False):
@@ -579,6 +579,10 @@ class _Sweep:
         elif not entry.is_file(follow_symlinks=False):
             self._skip("not a regular file", prefix + name)
         return None
+
+    def _has_original(self, path: str) -> bool:
+        """Whether the note that a name makes this note a copy of is there."""
+        return os.path.lexists(f"{self.root}/{original_of(path)}")
 
     def _skip(self, reason: str, path: str) -> None:
         self.passed_over.setdefault(reason, []).append(path)
@@ -654,6 +658,12 @@ def is_conflict_copy(name: str) -> bool:
     """Whether a file's name is that of a conflict copy, which the sweep skips."""
     low = name.lower()
     return any(hint in low for hint in _HINTS) and re.search(_COPY, name) is not None
+
+
+def is_stamped_copy(name: str) -> bool:
+    """Whether a sync program put a day or its own words into a conflict copy's name: nobody names a note so."""
+    mark = re.search(_COPY, name)
+    return mark is not None and (sum(map(str.isdigit, mark[0])) >= len("261121") or "conflicted copy" in mark[0])
 
 
 def original_of_numbered(path: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import date
 from pathlib import Path
 
@@ -73,14 +74,23 @@ def test_the_best_stands_last_and_keeps_its_number(shown) -> None:
 @pytest.mark.parametrize(("lines", "fit"), [(24, 10), (12, 5), (8, 3), (3, 3)])
 def test_as_many_as_fit_are_shown_and_the_rest_is_counted(shown, lines: int, fit: int) -> None:
     told = shown(result(*hits(10)), lines=lines)
-    rest = [f"+{10 - fit} more: --limit 10"] if fit < 10 else []
+    rest = [f"+{10 - fit} more: --limit 10; the best is last"] if fit < 10 else []
     assert told[: len(rest)] == rest
     assert len(told) == 2 * fit + len(rest)
     assert told[-1].endswith("green tea 1")
 
 
 def test_what_a_larger_limit_would_find_is_counted(shown) -> None:
-    assert shown(result(*hits(4), more=12))[0] == "+12 more: --limit 16"
+    assert shown(result(*hits(4), more=12))[0] == "+12 more: --limit 16; the best is last"
+
+
+@pytest.mark.parametrize(
+    ("weak", "day", "shown_day"),
+    [(False, "", "2026-11-20"), (True, "", "changed 2026-11-20"), (True, "2026-11-03", "2026-11-03")],
+)
+def test_the_day_of_a_file_is_not_shown_as_that_of_its_words(shown, weak: bool, day: str, shown_day: str) -> None:
+    one = hit(path="tea.md", text="green tea", date="2026-11-20", date_is_weak=weak, day=day, headings=())
+    assert shown(result(one))[0] == f"1  tea.md:3  {shown_day}"
 
 
 def test_what_was_asked_for_is_shown_best_first_where_a_pager_takes_it(shown) -> None:
@@ -172,7 +182,7 @@ def test_a_note_has_two_hits_and_the_rest_is_counted(vault: tuple[Path, dict[str
     for name in {row.split("  ")[1].partition(":")[0] for row in places}:
         assert sum(f"  {name}:" in row for row in places) <= 2
     assert ["in this note" in row for row in places if "  long.md:" in row] == [True, False]  # the best hit is last
-    assert told[0].endswith(" more: --limit " + told[0].rpartition(" ")[2])
+    assert re.fullmatch(r"\+\d+ more: --limit \d+; the best is last", told[0])
     alone = screen(vault, "search", "walnut", "path:long.md", "--limit", "5")
     assert sum("long.md:" in row for row in alone) == 5
 

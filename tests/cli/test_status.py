@@ -101,7 +101,7 @@ def test_nothing_waits_in_a_vault_that_is_in_order(tmp_path: Path) -> None:
     said = rows(told((root, env)).stdout)
     assert said["waiting"] == "nothing" and "rules" not in said
     assert said["semantic"] == "search by meaning covers no passage yet (model: embedded)"
-    assert said["next"] == "nothing to do", "the next search makes so few vectors by itself"
+    assert said["next"] == "nothing to do; the next search reads the rest"
     for number in range(SEARCH_EMBEDS):
         (root / f"{number}.md").write_text("tea\n")
     assert rows(told((root, env)).stdout)["next"] == "tars-memory reindex"

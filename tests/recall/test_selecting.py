@@ -219,10 +219,13 @@ def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
 
 def test_what_filters_list_is_shown_by_a_line_with_words(tmp_path: Path) -> None:
     notes = {"Boat.md": "---\ntags: [boat]\n---\n## Hull\n\n%%\nto check\n%%\n\nVarnished with [[Ben]].\n"}
+    told = "## Summary\n\nBy rules, in the words of the conversation:\n\nOpening: “Which varnish?” [1]\n"
+    notes["sessions/2026-11-20 1000 boat.md"] = f"---\ntags: [session, boat]\n---\n{told}"
     home = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     memory = Memory(make_vault(tmp_path / "vault", notes), embedder=HashEmbedder(), env=home, now=NOW)
     shown = {hit.best_line[1] for hit in memory.search("", topics=["boat"]).hits}
-    assert shown and "%%" not in shown
+    assert shown == {"to check", "Opening: “Which varnish?” [1]"}
+    assert not memory.search("rules", mode="lexical").hits, "a heading of ours says nothing"
 
 
 def test_a_property_is_the_same_however_its_accents_are_encoded(tmp_path: Path) -> None:

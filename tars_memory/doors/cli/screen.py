@@ -215,6 +215,7 @@ def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) ->
     if out.pages and sum(map(len, blocks[:fitting])) + len(tail) > room:
         shown = [*blocks[:fitting], tail]  # a pager begins at the top
     else:
+        tail = [text.append("; the best is last") for text in tail]
         shown = [tail, *reversed(blocks[:fitting])]
     for block in shown:
         _print_all(screen, block)
@@ -247,7 +248,8 @@ def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
     there is room.
     """
     number = hit.best_line[0]
-    day = hit.day if hit.tier in UNDATED else hit.date or ""
+    day = hit.day if hit.tier in UNDATED or (hit.date_is_weak and hit.day) else hit.date or ""
+    day = f"changed {day}" if hit.date_is_weak and day and not hit.day else day
     details = "".join(f"  {encoded(out, part)}" for part in (line(hit.vault), line(day), line(hit.speaker)) if part)
     whole = encoded(out, out.place(hit.path, number))
     name_width = cell_len(whole.rpartition("/")[2]) + cell_len("…/")

@@ -247,7 +247,7 @@ def read(texts: Sequence[str], *, session: bool = False) -> list[Line]:
         if kind == ITEM and found and bare.startswith("- warning:: ") and found[-1][:2] == (indent, MACHINERY):
             kind = MACHINERY  # belongs to the fact above, like the line before
         elif session and _SUMMARY.match(text):
-            kind = REPEATED
+            kind = MACHINERY if text == BY_RULES else REPEATED
         found.append(
             Line(
                 indent,
@@ -376,6 +376,15 @@ def unbulleted(line: str) -> str:
     """Remove the bullet mark of a line; a numbered item, or a line without a mark, stays as it is."""
     mark = _BULLET.match(line)
     return line[mark.end() :] if mark else line
+
+
+def typed_words(text: str) -> str:
+    """Return what a person typed as :func:`entries.neutralise` does, but without a bullet's mark at its start.
+
+    Before a digit the mark may be a sign, and stays.
+    """
+    bare = unbulleted(text)
+    return entries.neutralise(text if bare[:1].isdigit() else bare)
 
 
 def bullets_in(text: str) -> Iterator[str]:

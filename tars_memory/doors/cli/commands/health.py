@@ -136,13 +136,14 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     steps = [step for _, step in waits]
     steps += ["tars-memory review --rules"] if unapproved else []
     usable = state["model"]["usable"]
-    many = (index.get("pending_vectors") or 0) > intake.SEARCH_EMBEDS  # the next search makes fewer by itself
-    pending = many or index.get("model") not in (None, state["model"].get("fingerprint"))
+    left = index.get("pending_vectors") or 0
+    pending = left > intake.SEARCH_EMBEDS or index.get("model") not in (None, state["model"].get("fingerprint"))
     steps += ["if the vault is mounted and whole: tars-memory reindex --full"] if vault["unmounted"] else []
     steps += ["tars-memory reindex"] if (stale or (usable and pending)) and not background["running"] else []
     steps += [] if usable or state["model"]["name"] == NO_MODEL else ["get the model: the line semantic says how"]
     steps += ["tars-memory doctor"] if jobs.status.UNSEARCHED.keys() & vault["skipped"].keys() else []
-    return [*rows, ("next", steps[0] if steps else "nothing to do")]
+    few = "; the next search reads the rest" if usable and left and not background["running"] else ""
+    return [*rows, ("next", steps[0] if steps else f"nothing to do{few}")]
 
 
 BARS = "▁▂▃▄▅▆▇█"
