@@ -206,6 +206,7 @@ def test_a_command_that_is_nearly_one_is_suggested(tm: Callable[..., Any]) -> No
     assert "--help lists them" in tm("paste", "Memory.md").err
     assert "did you mean forget?" in tm("delete", "Memory.md").err, "as other programs call it"
     assert "did you mean --version?" in tm("version").err
+    assert "did you mean status --verbose?" in tm("config").err
 
 
 def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], memory: Any) -> None:

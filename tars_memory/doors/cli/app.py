@@ -103,7 +103,9 @@ ELSEWHERE = {
     "remember": "add note save",
     "forget": "delete remove rm del",
     "log or daily": "today journal",
+    "show": "cat print view",
     "--version": "version",
+    "status --verbose": "config settings info",
 }
 """Commands by the names that other programs give them, to be suggested."""
 

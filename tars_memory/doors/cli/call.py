@@ -757,7 +757,7 @@ def word(takes: str, text: str, *, default: Any = None) -> Any:
 
 def _reader(takes: str) -> Callable[[str], str] | None:
     """Return what reads a value that is one of ours, whose case doesn't count; None for any other."""
-    named = ("MODE", "TIER", "FORMAT", "AGENT", "[AGENT…]")
+    named = ["MODE", "TIER", "FORMAT", "AGENT", "[AGENT…]", "KIND", "PERIOD", "PLACE", "WHAT"]
     return str.lower if takes in named or ("|" in takes and takes.islower()) else None
 
 

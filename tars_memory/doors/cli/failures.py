@@ -51,7 +51,7 @@ def explain(error: Exception, call: Call, argv: Sequence[str] = ()) -> int:
     kept = str(getattr(error, "kept", ""))
     call.out.json = call.out.json or "--json" in argv[: argv.index("--") if "--" in argv else len(argv)]
     if hasattr(error, "format_message"):  # typer's own; the class has another name in each of its versions
-        command = getattr(getattr(error, "ctx", None), "command_path", PROGRAM)
+        command = getattr(getattr(error, "ctx", None), "command_path", call.out.called)
         options = getattr(error, "possibilities", None) or ()
         similar = get_close_matches(getattr(error, "option_name", ""), options, n=1, cutoff=0.8)  # all begin with --
         text = str(getattr(error, "message", "")) if options else error.format_message()

@@ -105,7 +105,9 @@ chain[].speaker quote turn: who said what
 chain[].actor txn: who wrote it
 """,
 )
-def why(call: Call, target: list[str] | None = REF) -> int:
+def why(
+    call: Call, target: list[str] | None = word("[REF]", "Its REF, the number of a hit, or words that only it holds.")
+) -> int:
     """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
 
     Without REF it explains the first hit of the last search, the one that open opens. It is read from the notes and the
@@ -292,6 +294,8 @@ def facts(
     as_of_day = call.day(as_of, "--as-of", last=True)
     found = call.memory().facts(name, **topics, as_of=as_of_day, everything=all_)
     missing = MISSING if name or topic or as_of else f"there are no facts yet: tars-memory facts {FACT}"
+    if words and len(words) > len(("S", "P", "O")):  # a misspelt add
+        missing += f"; to add one: tars-memory facts {FACT}"
     return _show_facts(call, found, as_of_day, missing=missing)
 
 

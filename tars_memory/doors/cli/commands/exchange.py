@@ -325,7 +325,7 @@ tables[].columns[].meaning: what it holds
 )
 def sql(
     call: Call,
-    query: list[str] | None = word("QUERY…", "One SELECT; none: list the tables."),
+    query: list[str] | None = word("[QUERY…]", "One SELECT; none: list the tables."),
     csv_: bool = flag("--csv", "Print CSV, the columns first."),
     nl: bool = flag("--nl", "Print a JSON object a row."),
     table: bool = flag("--table", "Print columns that line up, in a pipe too."),
