@@ -186,7 +186,7 @@ def _hits_per_note(
         (hits if counts[hit.path] <= most else over).append(hit)
         if len(hits) == limit:
             break
-    if len(counts) == 1:
+    if len(counts) == 1 and len(hits) < limit:  # else other notes may answer behind the limit
         hits = [*hits, *over]
         return hits[:limit], len(hits[limit:])
     shown = dict(counts)

@@ -183,6 +183,7 @@ def test_a_note_has_two_hits_and_the_rest_is_counted(vault: tuple[Path, dict[str
         assert sum(f"  {name}:" in row for row in places) <= 2
     assert ["in this note" in row for row in places if "  long.md:" in row] == [True, False]  # the best hit is last
     assert re.fullmatch(r"\+\d+ more: --limit \d+; the best is last", told[0])
+    assert re.fullmatch(r"\+\d+ more: --limit \d+", screen(vault, "search", "walnut drawers", "--limit", "1")[0])
     alone = screen(vault, "search", "walnut", "path:long.md", "--limit", "5")
     assert sum("long.md:" in row for row in alone) == 5
 

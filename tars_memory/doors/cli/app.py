@@ -27,7 +27,7 @@ COMMANDS = {
         "remember": "Keep a fact, or with --tier procedural a rule.",
         "log": "Add a line to today's note; alone, show today.",
         "daily": "Open today's note, or another day's; make it if missing.",
-        "new": "Make a note, and open it.",
+        "new": "Make a note; with --open, open it.",
         "feedback": "Note what went well or badly.",
         "learn": "Write down how something is done: a playbook.",
         "topic": "Add to a topic note that an agent keeps for itself.",

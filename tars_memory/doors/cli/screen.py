@@ -215,7 +215,7 @@ def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) ->
     if out.pages and sum(map(len, blocks[:fitting])) + len(tail) > room:
         shown = [*blocks[:fitting], tail]  # a pager begins at the top
     else:
-        tail = [text.append("; the best is last") for text in tail]
+        tail = [text.append("; the best is last") for text in tail if fitting > 1] or tail
         shown = [tail, *reversed(blocks[:fitting])]
     for block in shown:
         _print_all(screen, block)
