@@ -11,7 +11,7 @@ from tars_memory.errors import AmbiguousError, ConflictError, NotFoundError, Par
 from tars_memory.language.words import fold
 from tars_memory.vault.change import Change
 from tars_memory.vault.markdown import document, entries as grammar
-from tars_memory.vault.markdown.lines import typed_words
+from tars_memory.vault.markdown.lines import typed_words, unbulleted
 from tars_memory.vault.model import Entry, Tier
 from tars_memory.vault.suspicion import shell_word, visible
 from tars_memory.vault.writing.history import find_transactions, hide_former, of_scope
@@ -173,8 +173,10 @@ def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
     """Return the entries with these words, else those that contain them; of either those that have them as typed, if
-    any do: ``Papá`` is not ``Papa`` where both are there.
+    any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by its words.
     """
+    words = unbulleted(target)
+    target = (words != target and grammar.parse(words, timed=True).text) or target
     typed, written = comparable(target), comparable(grammar.neutralise(target))
     equal: list[Entry] = []
     containing: list[Entry] = []

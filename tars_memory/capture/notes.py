@@ -16,7 +16,7 @@ from tars_memory.errors import AmbiguousError, NotFoundError, TarsError, UsageEr
 from tars_memory.vault import model, playbooks, suspicion, template
 from tars_memory.vault.change import Change, apply
 from tars_memory.vault.layout import OBSIDIAN_APP, Layout
-from tars_memory.vault.markdown import document, edits, entries
+from tars_memory.vault.markdown import document, edits, entries, lines
 from tars_memory.vault.vault import file_name, is_conflict_copy, key_of
 
 if TYPE_CHECKING:
@@ -378,7 +378,7 @@ def topic(ctx: Caller, agent: str, name: str, text: str) -> Receipt:
         UnwritableError: the vault can't be written; the text is in the spool.
     """
     text, name, agent = ctx.masked(text), ctx.masked(name), _agent(ctx, agent)
-    words = entries.neutralise(text)
+    words = lines.typed_words(text)
     path = _topic_place(ctx, agent, name)
     author = ctx.author if ctx.attended else agent
     change = Change("append", ctx.layout.notes_section, words, author=author, target=path, typed=True)
