@@ -380,7 +380,7 @@ def test_a_name_in_another_encoding_is_passed_over(make_index) -> None:
 def test_a_sweep_with_and_without_descriptors(make_index, tmp_path, monkeypatch, by_descriptor: bool) -> None:
     monkeypatch.setattr("tars_memory.vault.vault._BY_DESCRIPTOR", by_descriptor)
     index = make_index(
-        {"a.md": "1", "x/b.MD": "2", "x/y/c.md": "3", ".h.md": "4", "d (conflict 1).md": "5", "conflicts.md": "6"}
+        {"a.md": "1", "x/b.MD": "2", "x/y/c.md": "3", ".h.md": "4", "a (conflict 1).md": "5", "conflicts.md": "6"}
         | {"closed/e.md": "7", "x/y/.icon.md.icloud": ""}
     )
     vault = index.vault
