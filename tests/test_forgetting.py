@@ -84,7 +84,7 @@ def test_the_copies_of_a_sync_and_in_the_trash_of_obsidian_are_named(opened: Ope
     with opened() as memory:
         memory.remember("the gate opens with zebra-41")
         copy = tmp_path / "vault/Memory (conflict).md"
-        other = tmp_path / "vault/projects/secret/Memory (conflict).md"
+        other = tmp_path / "vault/projects/secret/Memory (conflicted copy).md"
         trash = tmp_path / "vault/.trash/Memory 1.md"
         other.parent.mkdir(parents=True)
         trash.parent.mkdir()
