@@ -356,7 +356,7 @@ def test_tokens_of_a_long_note_that_are_alike_are_one() -> None:
 
 
 def test_undo_masks_each_state_of_a_note_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(memory.workspace.vault.root, "Memory.md").write_text("## Notes\n\n- password: Tr0ub4dor3x9\n")
+    Path(memory.workspace.vault.root, "Memory.md").write_text("## Notes\n\n- password: Tr0ub4dor3x9\n- milk\n")
     memory.remember("tea")
     veiled: list[str] = []
     plain = secrets.veil
