@@ -545,7 +545,8 @@ def least_nearness(query: Query, pool: Pool, holds: Collection[int]) -> float:
 
     In a small vault that is what noise reaches, which is also measured there if one chunk stands out: to a model that
     doesn't know the language of the notes all of them are near. If it doesn't know that of the question either, and
-    words answer, a chunk without any has to be near enough to be an answer by itself.
+    words answer, a chunk without any has to be near enough to be an answer by itself; so it has for keywords in
+    any language, beside a chunk that holds all of them: a single word has neighbours by chance everywhere.
     """
     floor = min(pool.scale.floor_of_hit, noise(pool.rows))
     others = (chunk for chunk in pool.chunks if chunk.row.id not in holds)
@@ -553,7 +554,10 @@ def least_nearness(query: Query, pool: Pool, holds: Collection[int]) -> float:
         return floor
     best = max(pool.chunks, key=nearness)
     usual, small = pool.usual(best.row.id), _smallness(pool)
-    if holds and pool.scale is weights.DEFAULT and (query.language or usual >= UNKNOWN_USUAL * small):
+    asked = pool.idfs.keys()
+    holds_all = asked and not query.is_sentence and any(asked <= chunk.counts.keys() for chunk in pool.chunks)
+    is_unknown = pool.scale is weights.DEFAULT and (query.language or usual >= UNKNOWN_USUAL * small)
+    if holds_all or (holds and is_unknown):
         return max(floor, usual + pool.scale.above_usual * small)
     above_usual = usual + HIT_ABOVE_USUAL
     return max(floor, above_usual) if nearness(best) >= above_usual else floor
@@ -777,8 +781,8 @@ def _held_with_compounds(query: Query, reader: IndexReader, narrowed: Filter) ->
 
 
 def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: dict[str, int]) -> None:
-    """Find other forms of the words of a query that no note contains, in a small vault also words that end with them,
-    and count them in ``held``.
+    """Find other forms of the words of a query that no note contains, in a small vault also compounds with them, and
+    count them in ``held``.
 
     Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has
     no other forms, and is none.
@@ -790,9 +794,11 @@ def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: di
             continue
         vocabulary = reader.words_with(weights.beginning_of_relatives(root))
         others = weights.relatives_of(root, vocabulary.keys() - excluded)
-        if not others and len(root) >= weights.LETTERS_OF_AN_END and reader.chunk_count() < FULL_VAULT:
+        word = query.by_stem.get(root, root)
+        if len(word) >= weights.LETTERS_OF_A_PART and reader.chunk_count() < FULL_VAULT:
             vocabulary = everything = everything or reader.words_with("")
-            others = weights.compounds_of(root, vocabulary.keys() - excluded)
+            compounds = weights.compounds_of(word, vocabulary.keys() - excluded)
+            others = tuple(dict.fromkeys((*others, *compounds)))
         found, left = list[str](), iter(others)
         while len(found) < RELATIVES and (some := {other: worded(other) for other in islice(left, RELATIVES)}):
             visible = reader.visible(some, narrowed)

@@ -386,10 +386,28 @@ def test_the_most_similar_forms_come_first_and_can_be_asked_for():
     assert stem(worded("databas")) == "databas"
 
 
-def test_compounds_end_with_the_whole_word_and_are_no_doubtful_forms():
-    found = compounds_of("kuchen", ["kasekuchen", "lebkuchen", "kuchen", "ekuchen", "kuche"])
-    assert found == ("lebkuchen", "kasekuchen")
+def test_compounds_hold_the_whole_word_and_are_no_doubtful_forms():
+    found = compounds_of("kuchen", ["kasekuchen", "lebkuchens", "kuchen", "ekuchen", "kuche"])
+    assert found == ("kasekuchen", "lebkuchens")
     assert not is_doubtful("kuchen", found) and is_doubtful("chainsaw", ["chain"])
+    assert compounds_of("laake", [stem("verenpainelaake")]) and not compounds_of("sales", [stem("causal")])
+
+
+@pytest.mark.parametrize(
+    ("root", "other", "related"),
+    [
+        ("mokki", "mokilla", True),  # a double consonant before the last vowel is a single one in other cases
+        ("chill", "child", False),
+        ("libro", "libri", True),  # another last vowel
+        ("libro", "librn", False),
+        ("haftpflicht", "haftpflichtversicherung", True),
+        ("party", "particular", False),
+    ],
+)
+def test_forms_of_a_word_are_related_both_ways(root, other, related):
+    for one, another in ((root, other), (other, root)):
+        assert bool(relatives_of(one, [another])) is related
+        assert not related or another.startswith(beginning_of_relatives(one))
 
 
 def test_all_forms_of_a_word_have_the_beginning_with_which_the_vocabulary_is_read():

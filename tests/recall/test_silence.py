@@ -243,7 +243,17 @@ def test_a_common_word_alone_is_no_evidence(bees: Recalled) -> None:
     assert not bees.search("kirjuta luuletus kohe kevadest").hits
 
 
-@pytest.mark.parametrize("question", ["millal lõpeb mesilaste leping", "kindlustus märtsis", "millal kindlustus lõpeb"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "millal lõpeb mesilaste leping",
+        "kindlustus märtsis",
+        "millal kindlustus lõpeb",
+        "mesilaste",
+        "tervise",
+        "indlus",
+    ],
+)
 def test_only_what_has_the_words_answers_in_an_unknown_language(bees: Recalled, question: str) -> None:
-    """Also a compound that ends with a word of the question."""
+    """Also a compound that begins or ends with a word of the question, or has it within."""
     assert [hit.path for hit in bees.search(question).hits] == ["a.md"]
