@@ -220,6 +220,8 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
     before, after = text[: found.start("weekday") if found["weekday"] else found.start("bare")], text[found.end() :]
     if after.startswith("'s") or words.range_before.search(before) or words.range_after.match(after):
         return None
+    if words.month_day.match(after.lstrip(" ,")):
+        return None  # the date is said: "on Tuesday, December 1"
     is_told = _SINCE.search(before) or words.told.search(text)
     past = bool(found["past"]) or (not found["coming"] and is_told is not None)
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
