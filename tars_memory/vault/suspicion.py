@@ -51,7 +51,7 @@ MARKS = rf"(?>(?:[ \t>]|{LIST_MARK}){{0,40}})"
 """What may stand before the words of a line: marks of quotes, lists, cells and tasks, a number, a time, a state."""
 
 IS_VERB = (
-    r"(?:is|was|are|to|ist|war|lautet|sind|(?:c['’])?est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو"
+    r"(?:is|was|are|to|ist|war|lautet|sind|(?:c['’])?est|était|sont|es|era|son|è|é|sono|são|luidt|är|jest|je|este|adalah|là|هي|هو|היא|הוא|คือ"
     r"|=|—|–|-)"
 )
 """Verbs between a label and its value; a pattern."""
