@@ -477,7 +477,9 @@ _large_shape = lru_cache(maxsize=1)(Document._parse)
 
 _WORDS = r"(?:[^\s\\#>*+~`|<%$=\[\]:\d_-]|\[|\d++(?![.)\d])|\*{1,2}(?=\w)|_{1,2}(?=[^\W_])|`(?!`))[^\r\n\0]*+(?:\n|\Z)"
 _PLAIN = re.compile(
-    r"(?:#{1,6} [^\r\n\0]*+\n|<!--(?!-?>)(?:[^\r\0-]|-(?!->))*+-->[ \t]*\n|\n|(?:(?:  ){0,3}[-*+] )?" + _WORDS + ")*+"
+    r"(?>(?:#{1,6} [^\r\n\0]*+\n|<!--(?!-?>)(?>(?:[^\r\0-]|-(?!->))*)-->[ \t]*\n|\n|(?:(?:  ){0,3}[-*+] )?"
+    + _WORDS
+    + ")*)"
 )
 """A text of headings, comments, blank lines, and bullets and paragraphs that begin with a word: it needs no parser."""
 
