@@ -244,8 +244,9 @@ class IndexReader:
             " FROM json_each(?) j JOIN names m ON m.name = j.value"
             f" JOIN notes c ON c.id = m.note{''.join(f' AND {condition}' for condition in conditions)} ORDER BY c.path"
         )
-        spelling = key_of(typed.strip())
-        for name, written, note, path, blank in self.listed(sql, names, *values):
+        rows = list(self.listed(sql, names, *values))
+        spelling = key_of(typed.strip()) if len(rows) > 1 else ""
+        for name, written, note, path, blank in rows:
             for notes in (found, spelt) if key_of(written) == spelling else (found,):
                 notes.setdefault(name, []).append((int(note), path, bool(blank)))
         return found | spelt
