@@ -475,19 +475,14 @@ _cached_shape = lru_cache(maxsize=24)(Document._parse)
 _large_shape = lru_cache(maxsize=1)(Document._parse)
 """The structure of a document, by its bytes. A command reads each state of a note several times, in several rooms."""
 
-_WORDS = r"(?:[^\s\\#>*+~`|<%$=\[\]:\d_-]|\[|\d++(?![.)\d])|\*{1,2}(?=\w)|_{1,2}(?=[^\W_])|`(?!`))[^\r\n\0]*+(?:\n|\Z)"
-_PLAIN = re.compile(
-    r"(?>(?:#{1,6} [^\r\n\0]*+\n|<!--(?!-?>)(?>(?:[^\r\0-]|-(?!->))*)-->[ \t]*\n|\n|(?:(?:  ){0,3}[-*+] )?"
-    + _WORDS
-    + ")*)"
-)
-"""A text of headings, comments, blank lines, and bullets and paragraphs that begin with a word: it needs no parser."""
+_BARE = re.compile(r"(?:#{1,6} [^\r\n\0]*\n|<!--(?!-?>)(?:[^\r\0-]|-(?!->))*-->[ \t]*\n|\n)*")
+"""A text of headings, comments and blank lines, like a new note: it needs no parser."""
 
 
 def _tokens(text: str) -> Sequence[Token]:
     """Return the block tokens of a note's text, without front matter and byte order mark."""
     extended = "%%" in text or "$$" in text
-    if not extended and "]:" not in text and _PLAIN.fullmatch(text):  # where "]:" is, a paragraph may define links
+    if not extended and _BARE.fullmatch(text):
         return list(_by_lines(text))
     if text.count("\n") + text.count("\r") <= MAX_PARSED_LINES and not _DEEP.search(text):
         tokens = _parser(extended).parse(text)
