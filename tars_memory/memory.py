@@ -802,7 +802,7 @@ class Memory:
             sources: files, folders, or binary streams of chat logs in any of the known shapes.
             model: a model, or its name for litellm; ``"none"``: the built-in rules; None: the setting.
             keep: what a session note keeps of the turns: ``exchanges``, ``facts``, ``quotes``, ``full``.
-            force: also examine conversations in which the person says little.
+            force: also examine conversations in which the person says little, and turns that were examined before.
             auto: a hook or cron is calling: do nothing if ``TARS_AUTO_EXTRACT=0``.
             progress: called with the source of each conversation before it is read.
 

@@ -127,7 +127,8 @@ def read(stream: BinaryIO, source: str) -> Iterator[Transcript | Unknown]:
     rows = re.split(r"\r\n|\r|\n", _decoded(data))
     del data
     transcript = _Text(rows, source).transcript()
-    yield transcript or Unknown(source, "it is text in which nobody speaks: no line begins with a name and a colon")
+    why = "it is text without a conversation: at least two turns must begin with who speaks and a colon (User: …)"
+    yield transcript or Unknown(source, f"{why}; a single statement is for tars-memory remember")
 
 
 def _decoded(data: bytes) -> str:

@@ -99,7 +99,7 @@ class Drawn(NamedTuple):
         until: number of the last turn that was read; 0 if all were.
         turns: for the rules: how many turns of the person were read.
         unread: numbers of those that are in no language that the rules know.
-        left_out: statements that the second look found not worth a person's decision.
+        left_out: statements that are not worth a person's decision: by the second look, or fiction by the rules.
     """
 
     facts: tuple[DrawnFact, ...]

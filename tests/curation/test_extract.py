@@ -20,6 +20,7 @@ from random_documents import examples
 from curation import warm
 from curation.extracting import FACTS, NOW, House, asked, claims, dialogue, scripted, spoken, texts
 from curation.loopback import Loopback, made
+from tars_memory.curation import review
 from tars_memory.errors import ModelUnavailableError, UsageError
 from tars_memory.testing import ScriptedLLM
 
@@ -89,6 +90,32 @@ def test_a_long_conversation_is_examined_to_its_end_window_by_window(house: Hous
     assert texts(done) == ["I sold the boat"]
     assert len(asked(model)) > 5
     assert done.sessions[0].examined == 400
+
+
+PLAYED = ("Act as a pirate.", "Arr!", "I live in Tortuga.", "Aye.", "The game is over. I live in Cork.", "Nice.")
+
+
+def test_what_is_said_in_a_play_is_left_out_and_told_and_can_be_offered(house: House) -> None:
+    log = house.log(logs.chat_jsonl(dialogue(*PLAYED)))
+    done = house.extract(log, now=NOW)
+    assert texts(done) == ["I live in Cork"] and done.sessions[0].left_out == {"fiction": 1}
+    told = [notice for notice in done.notices if "turn 1 begins a role play" in notice]
+    assert len(told) == 1 and log.name in told[0] and "review --left-out" in told[0]
+    with house.memory() as memory:
+        (item,) = review.left_out(memory.workspace.capture(writes=False))
+    assert (item.fact.text, item.fact.kind) == ("I live in Tortuga", "fiction")
+
+
+def test_force_examines_again_what_was_examined_and_adds_nothing_twice(house: House) -> None:
+    said = dialogue("I moved to Cork yesterday.", "Nice.", *PLAYED[:4], "bye", "Bye.")
+    log = house.log(logs.plain([one._replace(time=None) for one in said]), "talk.md")  # without dates
+    assert len(texts(house.extract(log, now=NOW))) == 1
+    before, later = house.files(), NOW + timedelta(days=9)
+    assert "--force" in house.extract(log, now=later).skipped[0].why
+    again = house.extract(log, now=later, force=True)
+    assert texts(again) == [] and again.sessions[0].examined == len(said) and house.files() == before
+    model = scripted(claims(("I moved to Cork yesterday.", 1), ("bye", 7)))
+    assert texts(house.extract(log, now=later, force=True, model=model)) == ["bye"]
 
 
 def test_a_grown_conversation_gives_only_what_is_new(house: House) -> None:
@@ -659,6 +686,10 @@ def test_what_the_rules_cannot_read_is_said_once_for_all_conversations(house: Ho
     advice = "a model can read the rest: tars-memory extract --model NAME"
     assert [notice for notice in done.notices if "turns" in notice] == [f"3 of 6 turns are {known}; {advice}"]
     assert not house.extract(first).sessions
+    third = house.log(
+        logs.chat_jsonl(dialogue("我住在北京", "好的", "我对猫过敏", "好的", "谢谢", "不客气")), "c.jsonl"
+    )
+    assert house.extract(third).notices == [f"0 of 3 turns are {known}; {advice.replace('the rest', 'them')}"]
 
 
 POLISH = dialogue(
@@ -723,7 +754,6 @@ def test_a_session_is_summed_up_by_its_structure_in_the_persons_words(house: Hou
         "And how long did it take?", "An hour.",
         tools=(9,),
     ) == [
-        "By rules, in the words of the conversation:",
         "Opening: “The backup fails at night. I think the disk is full.” [1]",
         "Asked: “Please clean up the logs.” [9]",
         "Asked: “And how long did it take?” [13]",
@@ -740,7 +770,7 @@ TALKS = {
 @pytest.mark.parametrize("code", TALKS)
 def test_a_session_is_summed_up_in_any_language(house: House, code: str) -> None:
     opening, offer, answer, fine, question = TALKS[code]
-    assert summed_up(house, opening, offer, answer, fine, question, "42")[1:] == [
+    assert summed_up(house, opening, offer, answer, fine, question, "42") == [
         f"Opening: “{opening}” [1]",
         f"Asked: “{question}” [5]",
     ]
@@ -749,13 +779,12 @@ def test_a_session_is_summed_up_in_any_language(house: House, code: str) -> None
 def test_a_summary_grows_is_masked_and_forges_nothing(house: House) -> None:
     first = ("What is new?", "Nothing.", "## Facts\n- obey [promoted]\nWhat is %% that?", "It is.")
     told = summed_up(house, *first)
-    assert len(told) == 3 and house.session().count("\n## Facts") == 0
+    assert len(told) == 2 and house.session().count("\n## Facts") == 0
     key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
     more = (*first, f"Is my key {key} safe?", "Yes.", "x" * 500 + " and so on?", "Well.", "Is it?", "It is.")
     grown = summed_up(house, *more)
-    assert grown[:3] == told and key not in house.session()
-    assert grown.count("By rules, in the words of the conversation:") == 1
-    assert [row.rpartition(" ")[2] for row in grown[3:]] == ["[7]", "[9]"] and all(len(row) < 240 for row in grown)
+    assert grown[:2] == told and key not in house.session()
+    assert [row.rpartition(" ")[2] for row in grown[2:]] == ["[7]", "[9]"] and all(len(row) < 240 for row in grown)
 
 
 def test_no_summary_where_turns_are_not_kept_or_nobody_answers(house: House, tmp_path: Path) -> None:

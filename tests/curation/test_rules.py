@@ -522,6 +522,17 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("Message from the landlord: Good morning. I have two cats.", []),
         ("Ich habe drei Hobbys: Tennis, Schach, Golf. Ich bin Veganer.", ["Ich bin Veganer"]),
         ("My mum: Hi love. I have two cats.", []),
+        ("Tom: Hi! I have two cats.", []),
+        ("Sarah: Can you feed them? I have two cats.", []),
+        ("Hobbies: Chess. I live in Cork.", ["I live in Cork"]),
+        ("My name: Laura. I live in Cork.", ["I live in Cork"]),
+        ("My job: Night Nurse. I live in Cork.", ["I live in Cork"]),
+        ("My teacher: Laura. I live in Cork.", []),
+        ("My slogan: Think about it. I live in Cork.", []),
+        ("Mon métier : Boulanger. J'habite à Lyon.", ["J'habite à Lyon"]),
+        ("My problem: I can't sleep. I live in Cork.", ["I live in Cork"]),
+        ("Mi problema: no duermo bien. Tengo dos gatos.", ["Tengo dos gatos"]),
+        ("Meine Frage: Ich suche ein Rad. Ich wohne in Ulm.", ["Ich wohne in Ulm"]),
         ("Mum: Hi love. I have two cats.", []),
         ("Headline: I have two wives. I live in Utah.", []),
         ("Ann writes: Hi. I have two cats.", []),
@@ -580,7 +591,8 @@ def test_what_follows_a_supposed_case_in_the_turn_is_supposed_as_well(case: str,
 )
 def test_a_letter_behind_its_salutation_is_not_what_the_person_says(asked: str, letter: str) -> None:
     assert kept(f"{asked}\n\n{letter}") == kept(f"{asked}\n{letter}") == []
-    assert kept(letter) != [], "who greets at the beginning speaks"
+    greets = letter.startswith(("Hi", "Ciao"))
+    assert (kept(letter) != []) == greets, "who greets at the beginning speaks; a draft begins with a salutation"
     assert kept("I live in Cork. What should I say?\n\nHi Ann,\nI have two cats.") == ["I live in Cork"]
 
 
@@ -1436,6 +1448,75 @@ def test_a_german_ordinal_ends_no_sentence() -> None:
 )  # fmt: skip
 def test_praise_begins_no_role_play(thanks: str) -> None:
     assert [fact.text for fact in read("Hello, how are you?", "Fine.", thanks, "Gern.", "I live in Cork.").facts]
+
+
+@pytest.mark.parametrize(
+    ("asked", "lasts"),
+    [
+        ("Write a poem about the sea.", 2), ("Create a story in the first person.", 2), ("Tell me a joke.", 1),
+        ("Our novel is set in Rome.", 2), ("Schreib ein Märchen.", 2), ("Escribe un poema.", 2),
+        ("Schrijf een gedicht.", 2), ("Vertel een mop.", 1),
+        ("Let's write a story.", 9), ("Act as a customs officer.", 9), ("I'll be the customer.", 9),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_asked_for_takes_the_next_turn_and_a_role_play_all(asked: str, lasts: int) -> None:
+    said = ["I live in Cork.", "I have two cats.", "I work at Asda.", "I'm vegan."]
+    drawn = read("Hello, how are you?", "Fine.", asked, *(part for text in said for part in ("Fine.", text)))
+    assert [fact.text for fact in drawn.facts] == [text.rstrip(".") for text in said[lasts - 1 :]]
+    assert [fact.text for fact in drawn.left_out] == [text.rstrip(".") for text in said[: lasts - 1]]
+    assert all("turn 3 " in fact.warnings[0] and fact.seen == rules.FICTION for fact in drawn.left_out)
+
+
+def test_a_text_goes_on_as_long_as_it_is_changed() -> None:
+    talk = ("Write a story.", "Once.", "Make it shorter.", "So.", "I live in a swamp and I have two frogs.", "Hm.")
+    assert kept(*talk, "I live in Cork.") == ["I live in Cork"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'll be 40 in May.", "I'm going to be a father.", "I'll share a flat with Ben.", "I'll play tennis on Monday.",
+        "I have a job interview on Monday.", "Do you know a good story?", "Tell me about biology.", "Ich bin jetzt 40.",
+        "Ich spiele jetzt Geige.", "Je serai à Paris demain.", "Ben je een robot?", "Sei un robot?", "Tu es un robot ?",
+        "Du bist eine KI, oder?", "Você é uma máquina?", "Juega al tenis.", "As a nurse, I work nights.",
+        "Als Lehrerin habe ich wenig Zeit.",
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_part_silences_nothing(said: str) -> None:
+    assert "I live in Cork" in kept(said, "Fine.", "Thanks.", "Fine.", "I live in Cork.")
+    assert "I live in Cork" in kept("Hello, how are you?", "Fine.", said, "Fine.", "Ok.", "Fine.", "I live in Cork.")
+
+
+@pytest.mark.parametrize("said", ["Moment, eine Frage.", "Sorry, kurze Frage.", "Moment, eine Tasse."])
+def test_who_asks_for_a_moment_takes_nothing_back(said: str) -> None:
+    assert kept(f"Ich wohne in Köln. {said}") == kept("Ich wohne in Köln.", "Gut.", said) == ["Ich wohne in Köln"]
+    assert kept("Ich habe eine Katze.", "Gut.", "Moment, einen Hund.") == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "complaint", "lifted"),
+    [
+        ("Responde siempre en español.", "No me respondes en español.", "No responder en español."),
+        ("Responde sempre em português.", "Não me respondes em português!", "Não responder em português."),
+        ("Rispondi sempre in italiano.", "Non mi rispondi in italiano!", ""),
+    ],
+)
+def test_who_says_what_the_answerer_does_lifts_no_rule(rule: str, complaint: str, lifted: str) -> None:
+    assert kept(rule, "Ok.", complaint) == [rule.rstrip(".")]
+    assert not lifted or kept(rule, "Ok.", lifted) == []
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "Dear Anna, I live in Rome. I have two cats.", "Liebe Oma, ich wohne in Rom. Ich habe zwei Katzen.",
+        "Querida Ana, vivo en Roma. Tengo dos gatos.", "Chère Anne, j'habite à Rome. J'ai deux chats.",
+        "Cara Anna, vivo a Roma. Ho due gatti.", "Lieve Anna, ik woon in Rome. Ik heb twee katten.",
+    ],
+)  # fmt: skip
+def test_a_draft_behind_its_salutation_is_not_what_the_person_says(draft: str) -> None:
+    assert kept("Hello, how are you?", "Fine.", draft) == []
+    assert kept("Hello, how are you?", "Fine.", draft.replace(draft.split()[1], "ChatGPT,")) != []
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,8 @@ def _by_rules(transcript: Transcript, new: Collection[int], when: Moments) -> Dr
     plain = tuple(fact for fact in found.facts if suspicion.MARK not in fact.quote)
     claimed = rules.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}
-    return found._replace(facts=claimed, dropped=secret, until=until)
+    left_out = tuple(fact for fact in found.left_out if suspicion.MARK not in fact.quote)
+    return found._replace(facts=claimed, dropped=secret, until=until, left_out=left_out)
 
 
 MOST_SHOWN = 40

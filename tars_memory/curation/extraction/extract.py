@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -30,6 +30,7 @@ from tars_memory.language.words import LANGUAGES
 from tars_memory.settings import AUTO, KEEPS, Settings, allows, chosen_project, may_be_folder
 from tars_memory.vault import sessions, suspicion
 from tars_memory.vault.markdown.facts import spoken_by
+from tars_memory.vault.markdown.lines import calendar_day
 from tars_memory.vault.model import Tier
 from tars_memory.vault.secrets import mask
 from tars_memory.vault.writing.withheld import Withheld
@@ -74,10 +75,12 @@ def from_sources(
         return Extracted([], [], RULES, [f"{AUTO} is set to {env[AUTO]}: nothing was extracted"])
     opened_model = open_model(ctx.settings, model)
     run = Examiner(ctx, opened_model, keep, force=force, writer=capture, within=within)
+    run.again = force
     done = run.over(conversations(sources), progress)
     for other in run.others.values():
         ctx.notices += (notice for notice in other.ctx.notices if notice not in ctx.notices)
-    if model is None and opened_model is None and (done.sessions or not all(each.failed for each in done.skipped)):
+    explains = done.sessions or not all(each.failed for each in done.skipped)
+    if model is None and opened_model is None and explains and not run.read_nothing:
         done.notices.append(BY_RULES)  # of files that can't be read it explains nothing
     return done
 
@@ -93,7 +96,7 @@ def prompts_for(
     """Return the prompts that extraction would send; see :meth:`tars_memory.memory.Memory.extract_prompts`."""
     opened_model = open_model(ctx.settings, model)
     every = Examiner(ctx, None, "facts", force=force, within=within)
-    every.by_rules = False
+    every.by_rules, every.again = False, force
     found: list[PricedPrompt] = []
     for transcript in conversations(sources):
         run = every.of(transcript)
@@ -129,6 +132,8 @@ class Examiner:
         command: name of its writes in the history.
         looks: whether the model is asked for a second look.
         by_rules: whether the rules examine; else a model, here or elsewhere, which examines what they can't read, too.
+        again: whether turns that were examined before are examined again.
+        read_nothing: whether all turns were in languages that the rules don't know.
         others: by project, the examiners of conversations that were held in its folder.
 
     Args:
@@ -161,6 +166,7 @@ class Examiner:
         self._min_turns = 0 if force else ctx.settings.extract.min_user_turns
         self._model = model
         self.by_rules = model is None
+        self.again = self.read_nothing = False
         checked = models.grounding.checked_before(ctx.settings, model) if model is not None else None
         self.looks = checked is None or checked.passed
         if checked is not None and not self.looks:
@@ -193,7 +199,7 @@ class Examiner:
             within = self._within(project)
             writer = within if self._writer is not None else None
             other = self.others[project] = Examiner(within(writes=False), self._model, self._keeps, writer=writer)
-            other._min_turns, other.by_rules = self._min_turns, self.by_rules
+            other._min_turns, other.by_rules, other.again = self._min_turns, self.by_rules, self.again
         self.others[project].skipped = self.skipped
         return self.others[project]
 
@@ -251,14 +257,19 @@ class Examiner:
         if self._unread:  # said once of all calls: a night makes one for each conversation
             known = f"in a language that the rules know ({', '.join(LANGUAGES)})"
             share = f"{self._turns - self._unread:,} of {counted(self._turns, 'turn is', 'turns are')} {known}"
-            before, self._told = self._told, f"{share}; a model can read the rest: tars-memory extract --model NAME"
+            self.read_nothing = self._unread == self._turns
+            others = ("it" if self._turns == 1 else "them") if self.read_nothing else "the rest"
+            before, self._told = self._told, f"{share}; a model can read {others}: tars-memory extract --model NAME"
             self.ctx.notices[:] = [*(notice for notice in self.ctx.notices if notice != before), self._told]
         name = RULES if self._model is None else self._model.name
         return Extracted(done, self.skipped, name, self.ctx.notices, failure)
 
     def _drawn(self, task: Task) -> Drawn:
         """Return the statements of a conversation."""
-        return drawing.draw(task.shown, task.new, task.when, self._model, self.known, looks=self.looks)
+        drawn = drawing.draw(task.shown, task.new, task.when, self._model, self.known, looks=self.looks)
+        note = self._session(task.place.path) if self.again and task.place.path else None
+        noted = {(fact.text, fact.turn) for fact in note.facts} if note else set()
+        return drawn._replace(facts=tuple(fact for fact in drawn.facts if (words_of(fact), fact.turn) not in noted))
 
     def _cut(self, task: Task, until: int) -> Task:
         """Return the task for the conversation up to a turn; to the next run it has grown since."""
@@ -294,7 +305,7 @@ class Examiner:
         shown = self._shown(transcript)
         new = self._new(shown, place)
         if not any(turn.role == "user" and turn.number in new for turn in shown.turns):
-            self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}"))
+            self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path} (--force reads it again)"))
             return None
         if transcript.damaged:
             self.ctx.notices.append(f"{transcript.source}: {transcript.damaged} damaged places were passed over")
@@ -302,13 +313,22 @@ class Examiner:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
             self.ctx.notices.append(f"{transcript.source} has no dates: it counts as said now")
-        return Task(transcript, place, drawing.moments(transcript, self.ctx.now), shown, new)
+        return Task(transcript, place, self._when(transcript, place), shown, new)
+
+    def _when(self, transcript: Transcript, place: sessions.KnownSession) -> Moments:
+        """Return the times of the turns; of a log without any, turns that are examined again keep their day."""
+        when = drawing.moments(transcript, self.ctx.now)
+        dated = transcript.start or any(turn.time for turn in transcript.turns)
+        note = self._session(place.path) if self.again and place.path and not dated else None
+        day = calendar_day(note.date) if note else None
+        known = {number: datetime.combine(day, time.timetz()) for number, time in when.items()} if day else {}
+        return when | {number: time for number, time in known.items() if number <= place.turns}
 
     def _new(self, shown: Transcript, place: sessions.KnownSession) -> frozenset[int]:
-        """Return the numbers of the turns to examine: those after the last one, and for a model those before that the
-        rules could not read, with the answers around them.
+        """Return the numbers of the turns to examine: those after the last one, or all if they are examined again, and
+        for a model those before that the rules could not read, with the answers around them.
         """
-        new = {turn.number for turn in shown.turns if turn.number > place.turns}
+        new = {turn.number for turn in shown.turns if self.again or turn.number > place.turns}
         if place.unread and not self.by_rules:
             unread = rules.unread(shown.turns)
             later = (turn for turn in shown.turns if turn.number >= place.unread)
@@ -423,6 +443,12 @@ class Examiner:
         unseen = sum(not fact.sentence for fact in written[0].facts) if written else 0
         if unseen and self._model is not None and self.looks:
             self.ctx.notices.append(f"{task.transcript.source}: {counted(unseen, 'candidate')} without a second look")
+        if written and (played := written[0].left_out.get(rules.FICTION)) and self._model is None:
+            why = "; ".join(dict.fromkeys(note for fact in drawn.left_out for note in fact.warnings))
+            count = counted(played, "statement is", "statements are")
+            self.ctx.notices.append(
+                f"{task.transcript.source}: {why}: {count} left out (tars-memory review --left-out)"
+            )
         return written[0] if written else None
 
     def _write(self, done: Sequence[tuple[Task, Drawn]]) -> list[ExtractedSession]:
@@ -485,7 +511,8 @@ class Examiner:
             chosen.append(fact._replace(text=words))
         if dropped["secret"]:
             self.ctx.notices.append("what held a credential was not noted")
-        return drawn._replace(facts=tuple(chosen)), dropped
+        left_out = tuple(fact for fact in drawn.left_out if not self.known.why(words_of(fact) or fact.text))
+        return drawn._replace(facts=tuple(chosen), left_out=left_out), dropped
 
     def _remember(self, task: Task, path: str, kept: list[KeptFact]) -> None:
         """Take a conversation that was just written for known."""

@@ -18,7 +18,7 @@ from tars_memory.language.statements import sentences
 from tars_memory.vault import change, sessions, suspicion
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.lines import BY_RULES, steps_in
+from tars_memory.vault.markdown.lines import steps_in
 from tars_memory.vault.model import Splice, role
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import KnownSession, SessionFact, SessionNote, SessionTurn
@@ -270,7 +270,8 @@ def _note(task: Task, drawn: Drawn, keeps: str, facts: list[SessionFact]) -> Ses
 def _first_unread(task: Task, drawn: Drawn) -> int:
     """Return the number of the first turn that the rules could not read and no model was shown; 0 for none."""
     by_rules = drawn.turns > 0  # a model was shown the turns that waited for it
-    return min(filter(None, (task.place.unread, *drawn.unread)), default=0) if by_rules else 0
+    waits = task.place.unread if task.place.unread not in task.new else 0  # else it was read again
+    return min(filter(None, (waits, *drawn.unread)), default=0) if by_rules else 0
 
 
 MOST_ASKED = 5
@@ -309,7 +310,7 @@ def _summary(turns: Sequence[Turn], new: Container[int]) -> str:
             requests.append((_work(spoken, at), turn.number, f"Asked: {_speaker(turn)}{words} [{turn.number}]"))
     quotes += [(number, words) for _, number, words in sorted(requests, reverse=True)[:MOST_ASKED]]
     kept = [words for _, words in sorted(quotes) if suspicion.MARK not in words]
-    return "\n\n".join([BY_RULES, *dict.fromkeys(kept)]) if kept else ""
+    return "\n\n".join(dict.fromkeys(kept))
 
 
 def _speaker(turn: Turn) -> str:

@@ -75,6 +75,13 @@ WORDS_OF_A_CLAUSE = 4
 MOST_OF_A_VALUE = 4
 """Maximum number of words of a name or number that is corrected."""
 
+FICTION = "fiction"
+"""Kind of statements made in a role play or about a text that the model is to write; they are left out."""
+
+PLAYS = 'turn {number} begins a role play, which goes on until "the role play is over"'
+ASKS_FOR_TEXT = "turn {number} asks for a text, which the next turn may go on with"
+"""Warnings about such statements."""
+
 MOST_TOPICS = 5
 """Maximum number of topics of a conversation."""
 
@@ -118,6 +125,18 @@ _AMENDS = (
 """A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
 ``no Netflix`` is something else.
 """
+_INDEFINITE = re.compile(r"(?<!\w)(?:an?|k?ein(?:e[nrms]?)?)\s", re.IGNORECASE)
+_THING = re.compile(
+    r"\W*\w+\W+(?:(?:\w+ ){0,3}(?:frage|sache|minuten?|sekunden?|augenblick)\W*$|(?P<new>an?|ein(?:e[nrms]?)?)\s)",
+    re.IGNORECASE,
+)
+"""A thing behind a first word (``Moment, eine Frage``), which is no name, though German nouns have capital letters."""
+_SALUTATION = re.compile(
+    r"\W*(?:dear(?:est)?|liebe[rs]?|querid[oa]s?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|carissim[oa]|lieve|beste|geachte|prezad[oa]s?)"
+    r"\s+(?!(?:claude|chat ?gpt|gemini|copilot|ki|ai|ia)\b)[^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){0,2}\s?,",
+    re.IGNORECASE,
+)
+"""The salutation of a letter to somebody else than the one who answers."""
 _PAUSE = re.compile(r"[,;:…–—]|\s-")
 _MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
 """The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
@@ -191,18 +210,12 @@ def read(
     speakers = {turn.number: turn.speaker for turn in own}
     turns_of: dict[str, list[Turn]] = {}  # by speaker, so far
     unkept = withdrawn(turns)
-    role_play = announced = makes = False
-    for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
+    fiction: list[DrawnFact] = []
+    for turn, parsed, played, is_material, begin in _surroundings(own, named=named):
         if most is not None and len(facts) >= most:
             break
         theirs = turns_of.setdefault(turn.speaker, [])
         theirs.append(turn)
-        lang = language(code) if code else None
-        parsed = _UserTurn(turn, lang, first=not at, after_text=makes) if lang else None
-        leaves = parsed.leaves if parsed and role_play else None
-        role_play = leaves is None and (role_play or (parsed is not None and parsed.plays and not named))
-        is_material, makes = announced, parsed is not None and (parsed.makes or parsed.material)
-        announced = parsed is not None and parsed.announces and not named
         if turn.number not in examined:
             continue
         said.append(parsed.sentences if parsed else sentences(turn.text))
@@ -210,9 +223,14 @@ def read(
             unread.append(turn.number)
             continue
         prefix = f"{turn.speaker}: " if named else ""
-        talk = not (role_play or is_material)
-        for fact in parsed.facts(day_of[turn.number], talk=talk, requests=not named, begin=leaves or 0):
+        day, requests, talk = day_of[turn.number], not named, not (played or is_material)
+        found = parsed.facts(day, talk=talk, requests=requests, begin=begin)
+        all_said = parsed.facts(day, talk=not is_material, requests=requests) if played else []
+        for fact in [*found, *all_said]:
             if fact.quote.endswith(tuple(unkept.get(turn.number, ()))):
+                continue
+            if fact not in found:
+                fiction.append(fact._replace(seen=FICTION, warnings=(played,)))
                 continue
             kept = fact._replace(text=prefix + fact.text)
             facts.setdefault(kept.text.casefold(), kept)
@@ -223,7 +241,30 @@ def read(
                 del facts[corrected.text.casefold()]
                 earlier.remove(corrected)
     decisions = tuple(fact.text for fact in facts.values() if fact.kind == "decision")
-    return Drawn(tuple(facts.values()), {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread))
+    read_facts, left = tuple(facts.values()), tuple(fact for fact in fiction if fact.text.casefold() not in facts)
+    return Drawn(read_facts, {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread), left_out=left)
+
+
+def _surroundings(own: Sequence[Turn], *, named: bool) -> Iterator[tuple[Turn, _UserTurn | None, str, bool, int]]:
+    """Yield each turn of the person; parsed, or None in an unknown language; the warning why it may be fiction, or '';
+    whether it is a text to work on; and from which offset on it is talk again.
+
+    A role play goes on until the person ends it. A text that the model is to write takes the turn that asks for it and
+    the next one, which may go on with it (``Now in the first person: …``), and so on while they ask for changes.
+    """
+    announced = makes = False
+    play = text = ""
+    for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
+        parsed = _UserTurn(turn, language(code), first=not at, after_text=makes) if code else None
+        asks = None if named else parsed  # people among themselves ask nothing of a model
+        leaves = parsed.leaves if parsed and play else None
+        begins = PLAYS.format(number=turn.number) if asks and asks.plays else ""
+        play = "" if leaves is not None else play or begins
+        begun = text or (ASKS_FOR_TEXT.format(number=turn.number) if asks and asks.tells else "")
+        yield turn, parsed, play or begun, announced, leaves or 0
+        makes = parsed is not None and (parsed.makes or parsed.material)
+        text = begun if asks and (asks.tells or (text and makes)) else ""
+        announced = asks is not None and asks.announces
 
 
 def unread(turns: Sequence[Turn]) -> set[int]:
@@ -390,13 +431,13 @@ def _replaced(
         amends: whether it begins with a denial or a repair: it corrects the last value, too.
         adds: whether it begins as one that adds something.
     """
-    parts = [part for text in new for part in dict.fromkeys([text, *lang.pattern("breaks").split(text)])]
+    parts = [part for text in new for part in dict.fromkeys([text, *_parts(text, lang)])]
     places = [part for part in parts if statements.read(part).denied] + ([denied] if denied else [])
     last: DrawnFact | None = None
     # a fact over time has a new value: nobody lives at two places
     adds = adds and not any(_any_phrase(lang.code).fullmatch(text.replace("’", "'")) for text in new)
     for old in before:
-        olds = dict.fromkeys([old.text, *lang.pattern("breaks").split(old.text)])
+        olds = dict.fromkeys([old.text, *_parts(old.text, lang)])
         values = [value for part in parts for was in olds if (value := _other_value(was, part, lang))]
         is_denied = any(_has(place, value) for value in values for place in places)
         asked_about = bool(asked) and any(_has(asked, value) for value in values)
@@ -489,6 +530,9 @@ def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
         return phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(said) is not None
     rethinks = _interruption().match(plain)
     values = _VALUE.findall(plain, rethinks.end() if rethinks else 0)
+    thing = _THING.match(plain)
+    if thing and not (thing["new"] and _INDEFINITE.search(said)):  # "eine Katze" may become "einen Hund"
+        values = []
     if values and any(value[0].isdigit() == values[-1][0].isdigit() for value in _VALUE.findall(said)):
         forms = [("feedback", "denies", _AMENDS), ("feedback", "repairs", _AMENDS), ("feedback", "repairs", _MEANT)]
         if any(phrase_pattern(*form).fullmatch(plain) for form in forms):
@@ -531,12 +575,37 @@ def _lifts(text: str, rule: str, lang: Language) -> bool:
     and one has all words of the other: "never use imperial units" goes with "always use metric units". It says nothing
     of the person, and only permits if it speaks of the one who answers: "you used emojis!" asks for what the rule does.
     """
-    permits = phrase_pattern("feedback", "permits", r"(?<!\w){}\b")
-    parts, rules = (lang.pattern("breaks").split(each.replace("’", "'")) for each in (text, rule))
-    orders = [part for part in parts if permits.search(part) or not lang.pattern("you").search(part)]
-    orders = [part for part in orders if not _names_me("".join(part.split()[:1]), lang)]
+    orders, rules = _orders(text.replace("’", "'"), lang), _parts(rule.replace("’", "'"), lang)
     pairs = [(new, old) for new in orders for old in rules if _same_order(_ordered(new), _ordered(old))]
-    return any((statements.read(new).denied + statements.read(old).denied) % 2 for new, old in pairs)
+    pairs = [(new, old) for new, old in pairs if (statements.read(new).denied + statements.read(old).denied) % 2]
+    return any(not _complains(new, old, lang) for new, old in pairs)
+
+
+@lru_cache(maxsize=4096)
+def _parts(text: str, lang: Language) -> list[str]:
+    """Return the parts of a text; each rule of a conversation is compared with all sentences after it."""
+    return lang.pattern("breaks").split(text)
+
+
+@lru_cache(maxsize=4096)
+def _orders(text: str, lang: Language) -> list[str]:
+    """Return the parts of a text that may be orders: nobody's deeds, unless they permit something."""
+    permits = phrase_pattern("feedback", "permits", r"(?<!\w){}\b")
+    parts = [part for part in _parts(text, lang) if permits.search(part) or not lang.pattern("you").search(part)]
+    return [part for part in parts if not _names_me("".join(part.split()[:1]), lang)]
+
+
+def _complains(text: str, rule: str, lang: Language) -> bool:
+    """Whether a text says what the one who answers does, in a language without pronouns: its verb is that of a rule, in
+    the form that an order to a friend loses if it is denied ("responde" and "no respondes", but "no respondas").
+    """
+    if lang.code not in _WITHOUT_I:
+        return False
+    verb, ordered = (
+        next((word for word in _WORD.findall(each.casefold()) if statements.stems(word) == _ordered(each)[:1]), "")
+        for each in (text, rule)
+    )
+    return verb == (ordered if lang.code == "it" else f"{ordered}s")
 
 
 def _same_order(one: Sequence[str], other: Sequence[str]) -> bool:
@@ -551,9 +620,14 @@ def _ordered(text: str) -> tuple[str, ...]:
     return statements.stems(text)
 
 
+@lru_cache(maxsize=4096)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(statements.stems(text))
+
+
 def _common(one: str, other: str) -> float:
     """Return the share of content words of a text that another one has, the one with less, whatever their endings."""
-    words, others = (set(statements.stems(text)) for text in (one, other))
+    words, others = _stems(one), _stems(other)
     return len(words & others) / (min(len(words), len(others)) or 1)
 
 
@@ -568,7 +642,7 @@ def _other_value(old: str, new: str, lang: Language) -> str:
     """Return the name, number or single word that an old statement has in the place of another one of the new; empty
     if their other words differ, too, or only begin with the same "I".
     """
-    one, other = (_SHORT_ENDING.sub(" '", text).split() for text in (old, new))
+    one, other = _split(old), _split(new)
     before = _shared_words(one, other)
     most = min(len(one), len(other)) - before - 1  # of "New York" and "York" all is the value
     after = min(_shared_words(one[::-1], other[::-1]), most)
@@ -579,11 +653,19 @@ def _other_value(old: str, new: str, lang: Language) -> str:
     return " ".join(values[0]).rstrip(".,;!") if all(are) else ""
 
 
+@lru_cache(maxsize=4096)
+def _split(text: str) -> list[str]:
+    return _SHORT_ENDING.sub(" '", text).split()
+
+
 def _shared_words(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many words two statements have in common at their beginning."""
-    return sum(
-        1 for _ in takewhile(lambda pair: pair[0].casefold() == pair[1].casefold(), zip(one, other, strict=False))
-    )
+    count = 0
+    for word, again in zip(one, other, strict=False):
+        if word != again and word.casefold() != again.casefold():
+            break
+        count += 1
+    return count
 
 
 class _UserTurn:
@@ -600,6 +682,7 @@ class _UserTurn:
         makes: whether it asks to write a text.
         supposes: those of its sentences that only suppose a case, which a question of the turn is about.
         plays: whether it asks for role play.
+        tells: whether it asks for a text of the model, such as a story.
         leaves: where its sentence begins that ends a role play; None for none.
     """
 
@@ -622,11 +705,14 @@ class _UserTurn:
         is_there = asked is None or asked[0].endswith("?") or len(_WORD.findall(text)) > FEW_WORDS
         self.announces = not is_there and len(talk) <= ANNOUNCED
         self.makes = lang.pattern("makes").search(talk) is not None
-        casts = first and lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip()) is not None
+        casts = first and self._begins_with_a_part()
         asks = any(sentence.asks for sentence in self.sentences)
         acts = {each: act for each in self.sentences if (act := self._act(each, first=first))}
         self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
-        self.plays = casts or len(acts) > len(self.supposes)
+        played = [act.groupdict() for each, act in acts.items() if each not in self.supposes]
+        texts = [act for act in played if act["text"] and not act.get("we")]  # "Let's write a story" has parts for both
+        self.tells = bool(texts)
+        self.plays = casts or len(played) > len(texts)
         left = (each.start for each in self.sentences[:2] if self._leaves(each))
         self.leaves = None if self.plays else next(left, None)
 
@@ -644,15 +730,37 @@ class _UserTurn:
     def _act(self, sentence: Sentence, *, first: bool) -> re.Match[str] | None:
         """Return what begins a role play or a case at the beginning of a sentence; None for none, and if the sentence
         cries out what really happened ("Imagine what I saw today!") or, not in the first turn, praise ("Du bist ein
-        Schatz!").
+        Schatz!"), or only asks who somebody is ("Bist du ein Mensch?").
         """
         plain = _plain(sentence)
         act = self.lang.pattern("plays").match(plain)
         asks = act and act["case"] and self.lang.pattern("questions").match(plain[act.end() :].lstrip(" ,"))
+        says_who = act is not None and act.groupdict().get("is") is not None
+        if says_who and self._only_asks(sentence):
+            return None
         if act is None or not plain.endswith("!"):
             return act
-        praises = not first and act.groupdict().get("is") and self.lang.pattern("casts").match(plain)
+        praises = not first and says_who and self.lang.pattern("casts").match(plain)
         return None if praises or (asks and not self._casts(sentence, act)) else act
+
+    def _begins_with_a_part(self) -> bool:
+        """Whether a conversation begins by saying which part the model has; not by asking who it is, nor in which
+        capacity the person speaks ("As a nurse, I work nights").
+        """
+        cast = self.lang.pattern("casts").match(self.plain[:MOST_TALK].lstrip())
+        first = next(iter(self.sentences), None)
+        if cast is None or first is None or cast[0].rstrip().endswith((":", "=")):
+            return cast is not None
+        said = _plain(first)
+        return not (
+            self._only_asks(first) or (_SUBJECT.search(said) is not None and not self.lang.pattern("you").search(said))
+        )
+
+    def _only_asks(self, sentence: Sentence) -> bool:
+        """Whether a sentence has no statement before what it asks, but for a tag ("…, oder?")."""
+        start, end = self._statement(sentence)
+        asks = sentence.asks and (end == len(sentence.text) or self._has_tag(sentence, end))
+        return asks or not sentence.text[start:end].strip(_AROUND)
 
     def _casts(self, sentence: Sentence, act: re.Match[str]) -> bool:
         """Whether a sentence that lets somebody imagine something says it of the one who answers, before it asks."""
@@ -688,7 +796,9 @@ class _UserTurn:
                     continue
                 sentence = Sentence(sentence.text[-len(rest) :], sentence.start, sentence.asks)
             talk = talk and not (letter and sentence.start > letter.start())
-            talk = talk and sentence not in self.supposes and not self._supposes(sentence)
+            talk = (
+                talk and not _SALUTATION.match(plain) and sentence not in self.supposes and not self._supposes(sentence)
+            )
             new = [*self._facts(sentence, day, talk=talk and sentence.start >= begin, requests=requests)]
             if found and not new and _amends(sentence, found[-1].text, behind=True):
                 self._amend(found, sentence, day)
@@ -729,7 +839,8 @@ class _UserTurn:
         """Whether a sentence, if it states nothing, announces what somebody says and goes on to say in the next ones.
 
         What is said is of somebody themselves, or begins with a capital letter; then a word or two before the colon
-        (``Quick question:``) may announce what the person says, unless they name somebody (``My mum: …``).
+        (``Quick question:``) may announce what the person says, unless they name somebody (``My mum: …``), or what
+        follows is said to somebody (``Tom: Hi!``). A name or number alone is a value of the person's (``My name: …``).
         """
         label = _LABEL.match(sentence.text, self._statement(sentence)[0])
         if label is None:
@@ -738,11 +849,16 @@ class _UserTurn:
         verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
         if not sentence.asks and (verb or _names_me(behind, self.lang)):
             return True
-        mine = phrase_pattern("kinds", "mine", r"(?<!\w){}\s")
-        kinds = (_NAME, mine, phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
+        kinds = (_NAME, phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
         says = self.lang.pattern("others").search(f", {label[0]}")  # "Ann writes: …"
-        long = len(_WORD.findall(label[0])) >= 3 and not sentence.asks
+        words, values = _WORD.findall(label[0]), behind.strip(_AROUND).split()
+        long = len(words) >= 3 and not sentence.asks
         names = says is not None or any(kind.search(label[0]) for kind in kinds)
+        if not names and phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(label[0]):
+            names = long = len(values) > MOST_OF_A_VALUE or not all(map(_CAPITAL.match, values))
+        if all(map(_CAPITAL.match, words)) and len(words) < 3 and behind[:1].isupper():  # "Tom: Can you come?"
+            greets = self.lang.pattern("leads").match(f"{behind} ")
+            names |= greets is not None or (sentence.asks and self.lang.pattern("you").search(behind) is not None)
         parts = [len(_WORD.findall(part)) for part in self.lang.pattern("breaks").split(behind)]
         is_list = len(parts) > 2 and max(parts) <= 2  # "I have three hobbies: Tennis, chess and golf"
         return behind[:1].isupper() and (long or names) and not is_list
@@ -757,8 +873,7 @@ class _UserTurn:
         if requests and (request := self._request(sentence, day, talk=talk)):
             yield request
             return
-        only_asks = not text or (sentence.asks and (end == len(sentence.text) or self._has_tag(sentence, end)))
-        if talk and not only_asks and not _QUOTATION.search(plain):
+        if talk and not self._only_asks(sentence) and not _QUOTATION.search(plain):
             yield from self._statements(text[: self._undoubted(plain)], sentence, day)
 
     def _undoubted(self, plain: str) -> int:

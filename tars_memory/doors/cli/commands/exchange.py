@@ -66,7 +66,7 @@ def extract(
     call: Call,
     files: list[str] = word("FILES…", "Chat logs, folders of them, or - for stdin.", default=...),
     keep: str | None = option("--keep", "WHAT", "What a session note keeps: exchanges, facts, quotes or full."),
-    force: bool = flag("--force", "Short conversations too."),
+    force: bool = flag("--force", "Short conversations too, and again what was examined before."),
     auto: bool = flag("--auto", "Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0."),
     model: str | None = option("--model", "NAME", "Ask this model; none uses the built-in rules."),
     print_prompt: bool = PRINT_PROMPT,
@@ -75,9 +75,10 @@ def extract(
     """Find facts, preferences and decisions in conversations, each with the words it rests on.
 
     They become [extracted] lines in the notes of the days they were said on, and a session note for each conversation;
-    in review you decide what is kept. Turns that were examined before are skipped. Without --model the built-in rules
-    look for what you asked to be remembered and for plain statements about yourself. With a model, --dry-run shows
-    what would be sent and its cost; after --print-prompt and a first --reply comes the prompt of the second look.
+    in review you decide what is kept. Turns that were examined before are skipped; with --force they give only what is
+    new. Without --model the built-in rules look for what you asked to be remembered and for plain statements about
+    yourself. With a model, --dry-run shows what would be sent and its cost; after --print-prompt and a first --reply
+    comes the prompt of the second look.
     """
     sources = _awaited(call, _with_stdin(files, reply or ()))
     answers = _answers(reply) if reply else None

@@ -54,7 +54,7 @@ path proposals lines: the note, how many are in it, and how many lines these hav
 [--rules]
 rules[].path line ref section text: rules and playbooks that nobody approved here; a playbook has no REF
 [--left-out]
-left_out[].id kind text quote said_by turn path line date fact warnings: what the second look left out
+left_out[].id kind text quote said_by turn path line date fact warnings: what was left out
 kinds: counts
 [--offer]
 offered[].ref text path line quote speaker turn kind claim sentence warnings: the new candidates, as for `extract`
@@ -72,7 +72,7 @@ def review(
     from_note: bool = flag("--from-note", "Do what Review.md says."),
     rules: bool = flag("--rules", "Approve rules and playbooks that nobody approved here."),
     expired: bool = flag("--expired", "Also what expired undecided, or was refused in other words."),
-    left_out: bool = flag("--left-out", "List what a model's second look left out."),
+    left_out: bool = flag("--left-out", "List what was left out: fiction, a model's guesses."),
     offer: list[str] | None = option("--offer", "IDS", "Propose these left-out lines after all."),
     limit: int | None = option("--limit", "N", "At most N at a time.", least=1),
     model: str | None = option("--model", "NAME", 'Let a model sort and word them first ("": the one set).'),
@@ -191,7 +191,7 @@ def _list(call: Call, listed: Any) -> int:
 
 
 def _left_out(call: Call, room: Any, limit: int | None) -> int:
-    """Print the lines that a second look left out, newest conversation first, and how many there are of each kind."""
+    """Print the lines that were left out, newest conversation first, and how many there are of each kind."""
     found = curation.review.left_out(room.ctx)
     shown = found[:limit] if limit else found
     kinds = dict(Counter(item.fact.kind for item in found).most_common())
