@@ -530,6 +530,7 @@ def test_a_repair_takes_back_the_value_that_it_denies(said: str, meant: str) -> 
         ("My teacher: Laura. I live in Cork.", []),
         ("My slogan: Think about it. I live in Cork.", []),
         ("Mon métier : Boulanger. J'habite à Lyon.", ["J'habite à Lyon"]),
+        ("Mein Beruf: Koch. Ich habe zwei Kinder.", ["Ich habe zwei Kinder"]),
         ("My problem: I can't sleep. I live in Cork.", ["I live in Cork"]),
         ("Mi problema: no duermo bien. Tengo dos gatos.", ["Tengo dos gatos"]),
         ("Meine Frage: Ich suche ein Rad. Ich wohne in Ulm.", ["Ich wohne in Ulm"]),
@@ -1456,7 +1457,8 @@ def test_praise_begins_no_role_play(thanks: str) -> None:
         ("Write a poem about the sea.", 2), ("Create a story in the first person.", 2), ("Tell me a joke.", 1),
         ("Our novel is set in Rome.", 2), ("Schreib ein Märchen.", 2), ("Escribe un poema.", 2),
         ("Schrijf een gedicht.", 2), ("Vertel een mop.", 1),
-        ("Let's write a story.", 9), ("Act as a customs officer.", 9), ("I'll be the customer.", 9),
+        ("Let's write a story.", 9), ("Lass uns ein Märchen schreiben.", 9), ("Laten we een lied verzinnen.", 9),
+        ("Vamos a escribir un cuento.", 9), ("Act as a customs officer.", 9), ("I'll be the customer.", 9),
     ],
 )  # fmt: skip
 def test_a_text_that_is_asked_for_takes_the_next_turn_and_a_role_play_all(asked: str, lasts: int) -> None:
@@ -1468,8 +1470,10 @@ def test_a_text_that_is_asked_for_takes_the_next_turn_and_a_role_play_all(asked:
 
 
 def test_a_text_goes_on_as_long_as_it_is_changed() -> None:
-    talk = ("Write a story.", "Once.", "Make it shorter.", "So.", "I live in a swamp and I have two frogs.", "Hm.")
-    assert kept(*talk, "I live in Cork.") == ["I live in Cork"]
+    for change in ("Make it shorter.", "Longer!", "Now in the first person."):
+        talk = ("Write a story.", "Once.", change, "So.", "I live in a swamp and I have two frogs.", "Hm.")
+        assert kept(*talk, "I live in Cork.") == ["I live in Cork"]
+    assert kept("Write a story.", "Once.", "Thanks!", "Sure.", "I live in Cork.") == ["I live in Cork"]
 
 
 @pytest.mark.parametrize(
@@ -1479,7 +1483,7 @@ def test_a_text_goes_on_as_long_as_it_is_changed() -> None:
         "I have a job interview on Monday.", "Do you know a good story?", "Tell me about biology.", "Ich bin jetzt 40.",
         "Ich spiele jetzt Geige.", "Je serai à Paris demain.", "Ben je een robot?", "Sei un robot?", "Tu es un robot ?",
         "Du bist eine KI, oder?", "Você é uma máquina?", "Juega al tenis.", "As a nurse, I work nights.",
-        "Als Lehrerin habe ich wenig Zeit.",
+        "Als Lehrerin habe ich wenig Zeit.", "Imagine!",
     ],
 )  # fmt: skip
 def test_what_only_sounds_like_a_part_silences_nothing(said: str) -> None:

@@ -211,7 +211,7 @@ def read(
     turns_of: dict[str, list[Turn]] = {}  # by speaker, so far
     unkept = withdrawn(turns)
     fiction: list[DrawnFact] = []
-    for turn, parsed, played, is_material, begin in _surroundings(own, named=named):
+    for turn, parsed, played, is_material, begin in _surroundings(own, day_of, named=named):
         if most is not None and len(facts) >= most:
             break
         theirs = turns_of.setdefault(turn.speaker, [])
@@ -245,12 +245,14 @@ def read(
     return Drawn(read_facts, {}, topics_of(said), decisions, turns=len(said), unread=tuple(unread), left_out=left)
 
 
-def _surroundings(own: Sequence[Turn], *, named: bool) -> Iterator[tuple[Turn, _UserTurn | None, str, bool, int]]:
+def _surroundings(
+    own: Sequence[Turn], day_of: Mapping[int, date], *, named: bool
+) -> Iterator[tuple[Turn, _UserTurn | None, str, bool, int]]:
     """Yield each turn of the person; parsed, or None in an unknown language; the warning why it may be fiction, or '';
     whether it is a text to work on; and from which offset on it is talk again.
 
     A role play goes on until the person ends it. A text that the model is to write takes the turn that asks for it and
-    the next one, which may go on with it (``Now in the first person: …``), and so on while they ask for changes.
+    the next one, which may go on with it (``Now in the first person: …``), and so on while they only ask for changes.
     """
     announced = makes = False
     play = text = ""
@@ -263,7 +265,8 @@ def _surroundings(own: Sequence[Turn], *, named: bool) -> Iterator[tuple[Turn, _
         begun = text or (ASKS_FOR_TEXT.format(number=turn.number) if asks and asks.tells else "")
         yield turn, parsed, play or begun, announced, leaves or 0
         makes = parsed is not None and (parsed.makes or parsed.material)
-        text = begun if asks and (asks.tells or (text and makes)) else ""
+        goes_on = text and asks and (makes or asks.only_changes(day_of[turn.number]))
+        text = begun if asks and (asks.tells or goes_on) else ""
         announced = asks is not None and asks.announces
 
 
@@ -716,6 +719,11 @@ class _UserTurn:
         left = (each.start for each in self.sentences[:2] if self._leaves(each))
         self.leaves = None if self.plays else next(left, None)
 
+    def only_changes(self, day: date) -> bool:
+        """Whether the turn may only ask to change a text ("Longer."): it is short, states nothing, and is no thanks."""
+        thanks = self.lang.pattern("leads").fullmatch(f"{self.plain} ")
+        return _is_short(self.plain) and not thanks and not self.facts(day, talk=True, requests=True)
+
     def _lasts(self, found: re.Match[str]) -> bool:
         """Whether the shape of a text is asked for by a rule, which is for no text at hand."""
         within = (each for each in self.sentences if each.start <= found.start() < each.start + len(each.text))
@@ -734,7 +742,8 @@ class _UserTurn:
         """
         plain = _plain(sentence)
         act = self.lang.pattern("plays").match(plain)
-        asks = act and act["case"] and self.lang.pattern("questions").match(plain[act.end() :].lstrip(" ,"))
+        rest = plain[act.end() :].lstrip(" ,") if act else ""
+        asks = act and act["case"] and (rest == "!" or self.lang.pattern("questions").match(rest))
         says_who = act is not None and act.groupdict().get("is") is not None
         if says_who and self._only_asks(sentence):
             return None
@@ -849,13 +858,15 @@ class _UserTurn:
         verb = self.lang.code in _WITHOUT_I and _I_VERB.match(behind) is not None
         if not sentence.asks and (verb or _names_me(behind, self.lang)):
             return True
-        kinds = (_NAME, phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
+        kinds = (phrase_pattern("names", "kin", r"\b{}\b"), self.lang.pattern("doubt"))
         says = self.lang.pattern("others").search(f", {label[0]}")  # "Ann writes: …"
         words, values = _WORD.findall(label[0]), behind.strip(_AROUND).split()
         long = len(words) >= 3 and not sentence.asks
         names = says is not None or any(kind.search(label[0]) for kind in kinds)
         if not names and phrase_pattern("kinds", "mine", r"(?<!\w){}\s").search(label[0]):
             names = long = len(values) > MOST_OF_A_VALUE or not all(map(_CAPITAL.match, values))
+        elif _NAME.search(label[0]):
+            names = True
         if all(map(_CAPITAL.match, words)) and len(words) < 3 and behind[:1].isupper():  # "Tom: Can you come?"
             greets = self.lang.pattern("leads").match(f"{behind} ")
             names |= greets is not None or (sentence.asks and self.lang.pattern("you").search(behind) is not None)
