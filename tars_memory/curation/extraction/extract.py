@@ -305,7 +305,8 @@ class Examiner:
         shown = self._shown(transcript)
         new = self._new(shown, place)
         if not any(turn.role == "user" and turn.number in new for turn in shown.turns):
-            self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path} (--force reads it again)"))
+            hint = " (--force reads it again)" if self.command == Examiner.command else ""
+            self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}{hint}"))
             return None
         if transcript.damaged:
             self.ctx.notices.append(f"{transcript.source}: {transcript.damaged} damaged places were passed over")
