@@ -1513,7 +1513,8 @@ def test_who_says_what_the_answerer_does_lifts_no_rule(rule: str, complaint: str
 @pytest.mark.parametrize(
     "draft",
     [
-        "Dear Anna, I live in Rome. I have two cats.", "Liebe Oma, ich wohne in Rom. Ich habe zwei Katzen.",
+        "Dear Anna, I live in Rome. I have two cats.", "dear anna, i live in Rome.",
+        "Liebe Oma, ich wohne in Rom. Ich habe zwei Katzen.",
         "Querida Ana, vivo en Roma. Tengo dos gatos.", "Chère Anne, j'habite à Rome. J'ai deux chats.",
         "Cara Anna, vivo a Roma. Ho due gatti.", "Lieve Anna, ik woon in Rome. Ik heb twee katten.",
     ],
@@ -1521,6 +1522,17 @@ def test_who_says_what_the_answerer_does_lifts_no_rule(rule: str, complaint: str
 def test_a_draft_behind_its_salutation_is_not_what_the_person_says(draft: str) -> None:
     assert kept("Hello, how are you?", "Fine.", draft) == []
     assert kept("Hello, how are you?", "Fine.", draft.replace(draft.split()[1], "ChatGPT,")) != []
+
+
+@pytest.mark.parametrize(
+    ("said", "then"),
+    [
+        ("Lieber nicht, ich habe Zeit.", "Ich wohne in Ulm"), ("Liebe ist schön, ich weiß.", "Ich wohne in Ulm"),
+        ("Cher mais bon, merci.", "J'habite à Lyon"), ("Dear me, it rains.", "I live in Cork"),
+    ],
+)  # fmt: skip
+def test_no_letter_begins_with_another_meaning_of_its_first_word(said: str, then: str) -> None:
+    assert kept(f"{said} {then}.") == [then]
 
 
 @pytest.mark.parametrize(

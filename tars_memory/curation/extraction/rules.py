@@ -132,7 +132,8 @@ _THING = re.compile(
 )
 """A thing behind a first word (``Moment, eine Frage``), which is no name, though German nouns have capital letters."""
 _SALUTATION = re.compile(
-    r"\W*(?:dear(?:est)?|liebe[rs]?|querid[oa]s?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|carissim[oa]|lieve|beste|geachte|prezad[oa]s?)"
+    r"\W*(?:dear(?:est)?(?!\sme\b)|querid[oa]s?|"
+    r"(?:liebe[rs]?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|lieve|beste|geachte|prezad[oa]s?)(?=\s(?-i:[A-ZÀ-Þ])))"
     r"\s+(?!(?:claude|chat ?gpt|gemini|copilot|ki|ai|ia)\b)[^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){0,2}\s?,",
     re.IGNORECASE,
 )
