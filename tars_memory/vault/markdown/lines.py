@@ -114,8 +114,9 @@ DATED_FIELD = re.compile(
 name of the field, the day."""
 OWN_FIELD = re.compile(r"(?<!\\)[\[(][ \t]*(since|until|by)[ \t]*::(?:\[\[[^\[\]]*\]\]|[^\[\]()])*[\])]", re.IGNORECASE)
 """One of our fields as a person may type it, with any value; its name is a group."""
-_SUMMARY = re.compile(r"By rules, in the words of the conversation:$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
-"""A paragraph of a summary made by rules, without a model; older notes begin it with a line that says so."""
+BY_RULES = "By rules, in the words of the conversation:"
+"""The first paragraph of a summary made by rules, without a model."""
+_SUMMARY = re.compile(rf"{BY_RULES}$|(?:Opening|Asked|Decided): .*“.*\[\d+\]$")
 _DATE = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 _BETWEEN_DAYS = re.compile(
     r"[^\w\[\]]*(?:\[\[(?:[^\[\]|]*/)?(?:\d{4}(?:[-._]W?\d\d){1,2}|\d\d\.\d\d\.\d{4})(?:\|[^\[\]]*)?\]\][^\w\[\]]*){2,}"
