@@ -103,7 +103,7 @@ def end_notices(words: str, day: date) -> list[str]:
     if end is not None and begun is not None and end <= begun:
         return [f"it ends on {end}, before it begins on {begun}: it never counts"]
     if end is not None and end <= day:
-        return [f"it has ended already, on {end}: search and context leave it out without --expired"]
+        return [f"it has ended already, on {end}: search and context leave it out without --ended"]
     if end is None and typed:
         return [f"{typed} is not a date, so the line has no end: write it like [until:: 2026-12-31]"]
     return []

@@ -107,7 +107,7 @@ def search(
         if search(
             reader, timeless, request, vector=vector, narrowed=narrowed._replace(on=None), read=read, own=own
         ).hits:
-            result.notices.append(f"what has ended by {query.on} was not searched: --expired does")
+            result.notices.append(f"what has ended by {query.on} was not searched: --ended does")
     return result
 
 

@@ -261,7 +261,7 @@ def test_many_queries_as_text_part_their_answers_by_an_empty_line(
     tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Stdin(b"tea\ntea\n"))
-    assert tm("search", "--stdin").out == "notes/tea.md:4:Green tea for Anna.\n\n" * 2
+    assert tm("search", "--queries").out == "notes/tea.md:4:Green tea for Anna.\n\n" * 2
 
 
 def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``--about``, ``--topic``, ``--expired`` and ``--as-of`` on the command line, and through the installed program."""
+"""``--about``, ``--topic``, ``--ended`` and ``--as-of`` on the command line, and through the installed program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_they_reach_the_memory(tm: Run, memory: Any) -> None:
 
 
 @pytest.mark.parametrize("command", ["search", "context"])
-@pytest.mark.parametrize("line", ["tea --as-of 2026-13-01", "tea --as-of soon", "tea --as-of 2026 --expired"])
+@pytest.mark.parametrize("line", ["tea --as-of 2026-13-01", "tea --as-of soon", "tea --as-of 2026 --ended"])
 def test_a_day_that_is_none(tm: Run, memory: Any, command: str, line: str) -> None:
     answer = tm(command, *line.split())
     assert answer.code == 2
@@ -62,8 +62,9 @@ def test_the_end_comes_with_the_users_own_day(program: Callable[..., tuple[int, 
     assert program(*search, now="2026-11-30T23:59") == (0, line, "")
     code, out, err = program(*search, now="2026-12-01T00:00")
     assert (code, out) == (1, "")
-    assert "--expired" in err
-    assert program(*search, "--expired", now="2026-12-01T00:00") == (0, line, "")
+    assert "--ended" in err
+    for option in ("--ended", "--expired"):  # the second is its old name
+        assert program(*search, option, now="2026-12-01T00:00") == (0, line, "")
     assert program(*search, "--as-of", "2026-11-30", now="2027-01-01") == (0, line, "")
     # one instant, two days: it is the first of December in Kiritimati when it is still November in London
     instant = "2026-11-30T12:00:00Z"

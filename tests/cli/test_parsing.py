@@ -129,7 +129,7 @@ BAD_CALLS = """
 serch tea
 search
 search --mode psychic tea
-search --stdin x
+search --queries x
 search tea --limit 0
 search tea --limit many
 search --tier

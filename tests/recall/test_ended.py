@@ -111,7 +111,7 @@ def base(tmp_path: Path) -> Path:
 def test_what_has_ended_is_only_mentioned_to_whom_it_would_answer(base: Path) -> None:
     with opened(base, date(2026, 12, 1)) as memory:
         notices = {text: memory.search(text, mode="lexical").notices for text in ("Vienna", "qqxyzzy")}
-    assert notices == {"Vienna": ["what has ended by 2026-12-01 was not searched: --expired does"], "qqxyzzy": []}
+    assert notices == {"Vienna": ["what has ended by 2026-12-01 was not searched: --ended does"], "qqxyzzy": []}
 
 
 def test_context_leaves_out_what_has_ended_and_says_so(base: Path) -> None:
@@ -165,7 +165,7 @@ def test_if_nothing_is_found_it_is_said_that_something_was_left_out(base: Path) 
     with opened(base, date(2027, 1, 1)) as memory:
         found = memory.search("parking permit", mode="lexical")
         assert found.hits == []
-        assert any("--expired" in notice for notice in found.notices)
+        assert any("--ended" in notice for notice in found.notices)
     with opened(base, date(2026, 1, 1)) as memory:
         assert memory.search("zebra", mode="lexical").notices == []
 

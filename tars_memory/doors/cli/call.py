@@ -551,14 +551,14 @@ class Call:
             return []
         return words
 
-    def validity(self, as_of: str | None, *, expired: bool) -> dict[str, Any]:
-        """Return ``--as-of`` or ``--expired``, if given, as keyword arguments of a use case.
+    def validity(self, as_of: str | None, *, ended: bool) -> dict[str, Any]:
+        """Return ``--as-of`` or ``--ended``, if given, as keyword arguments of a use case.
 
         Raises:
             UsageError: both are given, or the text is not a day.
         """
-        one_only({"--as-of": as_of is not None, "--expired": expired})
-        if expired:
+        one_only({"--as-of": as_of is not None, "--ended": ended})
+        if ended:
             return {"expired": True}
         return {} if as_of is None else {"as_of": self.day(as_of, "--as-of", last=True)}
 
@@ -745,9 +745,9 @@ def option(
     return typer.Option(default, name, metavar=takes, help=text, min=least, max=most, parser=_reader(takes))
 
 
-def flag(name: str, text: str, short: str = "") -> Any:
-    """Return an option without a value."""
-    return typer.Option(False, *filter(None, (name, short)), help=text)
+def flag(name: str, text: str, *others: str) -> Any:
+    """Return an option without a value; help shows its name, and neither its short nor its old one."""
+    return typer.Option(False, name, *others, help=text)
 
 
 def word(takes: str, text: str, *, default: Any = None) -> Any:
@@ -763,7 +763,7 @@ def _reader(takes: str) -> Callable[[str], str] | None:
 
 ABOUT = option("--about", "NAME", "Only lines about NAME; repeatable.")
 TOPIC = option("--topic", "TAG", "Only below this tag or topic; repeatable.")
-EXPIRED = flag("--expired", "Also what has ended or expired.")
+ENDED = flag("--ended", "Also what has ended or expired.", "--expired")
 AS_OF = option("--as-of", "DATE", "As it held on this day.")
 """Filters that several commands take."""
 

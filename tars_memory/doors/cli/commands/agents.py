@@ -37,7 +37,7 @@ def learn(
     when: str | None = option("--when", "TEXT", "When to use it."),
     stdin: bool = flag("--stdin", "Take the steps from stdin."),
     file: str | None = option("--file", "FILE", "Take the steps from a file."),
-    edit: bool = flag("--edit", "Write the steps in your editor.", short="-e"),
+    edit: bool = flag("--edit", "Write the steps in your editor.", "-e"),
 ) -> int:
     """Write down how something is done: a playbook, a note of its own in playbooks/. Prints path:line.
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tars_memory.doors.cli.call import AS_OF, EXPIRED, Call, command, flag, one_of, one_only, option, read_stdin, word
+from tars_memory.doors.cli.call import AS_OF, ENDED, Call, command, flag, one_of, one_only, option, read_stdin, word
 from tars_memory.doors.cli.output import clean, counted
 from tars_memory.errors import UsageError
 from tars_memory.recall.loaded import ALONE, COMMENT, FRONT_MATTER
@@ -46,7 +46,7 @@ def context(
     about: list[str] | None = option("--about", "NAME", "Find only lines about NAME; repeatable."),
     topic: list[str] | None = option("--topic", "TAG", "Find only below this tag or topic; repeatable."),
     agent: str | None = option("--agent", "NAME", "Also from the notes of this agent, agents/NAME/."),
-    expired: bool = EXPIRED,
+    ended: bool = ENDED,
     as_of: str | None = AS_OF,
     stdin: bool = flag("--stdin", "Take the question from stdin."),
 ) -> int:
@@ -66,7 +66,7 @@ def context(
     options |= {"topics": tuple(topic)} if topic else {}
     if agent and ("/" in agent or not agent.strip(".")):  # such a name could lead to another folder
         raise UsageError(f"{agent!r} is not a name for an agent's folder", "give a plain one, such as claude")
-    options |= ({"agent": agent} if agent else {}) | call.validity(as_of, expired=expired)
+    options |= ({"agent": agent} if agent else {}) | call.validity(as_of, ended=ended)
     if found_only:
         options["loaded"] = False
     packed = call.memory().context(text, **options)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tars_memory import settings, vault
 from tars_memory.doors import cli
-from tars_memory.doors.cli.call import ABOUT, AS_OF, EXPIRED, TOPIC, Call, command, flag, one_of, one_only, option, word
+from tars_memory.doors.cli.call import ABOUT, AS_OF, ENDED, TOPIC, Call, command, flag, one_of, one_only, option, word
 from tars_memory.doors.cli.output import here, keep_hits, line, within
 from tars_memory.errors import UsageError, VaultError, did_you_mean
 
@@ -68,9 +68,9 @@ def search(
     links_to: list[str] | None = option("--links-to", "NOTE", "Only notes that link to NOTE."),
     about: list[str] | None = ABOUT,
     topic: list[str] | None = TOPIC,
-    expired: bool = EXPIRED,
+    ended: bool = ENDED,
     as_of: str | None = AS_OF,
-    stdin: bool = flag("--stdin", "One query a line from stdin."),
+    queries: bool = flag("--queries", "One query a line from stdin.", "--stdin"),
     paths: bool = flag("--paths", "Print the notes only, each once."),
     full: bool = flag("--full", "Show whole passages, not a line of each."),
     relative_to: str | None = option(
@@ -93,10 +93,10 @@ def search(
     lists |= {"where": where or [], "topics": topic or [], "tiers": tier or [], "tags": tag or [], "paths": globs}
     narrowing: dict[str, Any] = {name: tuple(values) for name, values in lists.items() if values}
     narrowing |= {name: day for name, day in {"since": since, "until": until}.items() if day is not None}
-    options = narrowing | call.validity(as_of, expired=expired) | {"explain": explain}
+    options = narrowing | call.validity(as_of, ended=ended) | {"explain": explain}
     options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
-    if stdin:
-        one_only({"QUERY": query, "--stdin": stdin})
+    if queries:
+        one_only({"QUERY": query, "--queries": queries})
         return _each_line(call, options, paths_only=paths)
     text = " ".join(query or ())
     if not text.strip() and not narrowing:
