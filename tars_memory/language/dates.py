@@ -32,8 +32,12 @@ _SHOWN = {"month": 7, "year": 4}
 _PREPOSITIONS = {"week": "week_of", "weekend": "on", "month": "in", "year": "in"}
 """Keys of the prepositions before units, in the table of dates of a language."""
 
-_NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d)"
-"""A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``."""
+_NO_DATE_AFTER = r"(?!,? (?:\w{1,3}\.? )?\d| week\b| after next\b)"
+"""A weekday before a date is left as it is: ``mardi 24 novembre``, ``el martes, el 24``, ``until Friday week``."""
+_BESIDE = re.compile(r" ?(?:(?:of|van|d\w{0,2}|la) ){0,2}")
+"""What may stand between a weekday and the week that it is in: ``on Friday of next week``."""
+_ON = ("", "el ", "na ", "no ")
+"""What may stand before a bare weekday, in all languages, if it is no end or beginning: ``until Friday``."""
 _IN_MONTH = "in|im|en|em|ad?|ab|from|starting|since|seit|dal?|(?<=partir )d[e']|desde|depuis|dès|vanaf|sinds"
 """Words before a month that is named alone, in all languages."""
 _SINCE = re.compile(r"\b(?:since|seit|desde|depuis|sinds) (?:el |a )?$", re.IGNORECASE)
@@ -54,10 +58,13 @@ def with_absolute_dates(text: str, day: date, code: str = "en", *, habit: bool =
         return text
     plain = text.replace("’", "'")
     words = _words(code)
-    for found in reversed(list(words.relative.finditer(plain))):
-        if habit and (found["bare"] or found["weekday"]) and not (found["past"] or found["coming"]):
+    all_found = list(words.relative.finditer(plain))
+    for found in reversed(all_found):
+        is_weekday = (found["bare"] or found["weekday"]) and not (found["past"] or found["coming"])
+        beside = _beside(found, all_found, plain) if is_weekday else None
+        if habit and is_weekday and not beside:
             continue
-        replacement = _replacement(found, plain, day, words)
+        replacement = _within(found, beside, day, words) if beside else _replacement(found, plain, day, words)
         if replacement is not None:
             text = text[: found.start()] + replacement + text[found.end() :]
     return text
@@ -118,7 +125,7 @@ class _Words:
         return re.compile(
             rf"(?<![\w-])(?:{_IN_MONTH})(?: |(?<='))(?:{months})\b|"
             rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|º|er|o)?(?: of| de| di)? (?:{months})\b"
-            rf"|\b(?:{months})\.?(?: de| di)? (?:\d{{1,2}}|(?:19|20)\d\d)\b",
+            rf"|\b(?:{months})\.?(?: de| di| the)? (?:\d{{1,2}}(?:st|nd|rd|th)?|(?:19|20)\d\d)\b",
             re.IGNORECASE,
         )
 
@@ -136,7 +143,9 @@ class _Words:
             named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"
         else:
             named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
-        bare = rf"{table['bare']}(?P<bare>{weekdays})(?! (?:{past}|{coming})\b)"
+        bare = rf"{table['bare']}(?P<bare>{weekdays})" + (
+            rf"(?! (?:{past}|{coming})\b)" if table["weekday_first"] else ""
+        )
         return re.compile(
             rf"(?<![\w-])(?:(?:{table['before']})?(?P<stretch>{stretches})|(?P<day>{days})"
             rf"|{ago}|{ahead}|{named}|{bare}{_NO_DATE_AFTER})(?![\w-])",
@@ -222,14 +231,34 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
         return None
     if words.month_day.match(after.lstrip(" ,")):
         return None  # the date is said: "on Tuesday, December 1"
-    is_told = _SINCE.search(before) or words.told.search(text)
-    past = bool(found["past"]) or (not found["coming"] and is_told is not None)
+    is_told, is_since = words.told.search(text) is not None, _SINCE.search(before) is not None
+    if is_told and not is_since and found["bare"] and before[found.start() :].lower() not in _ON:
+        return None
+    past = bool(found["past"]) or (not found["coming"] and (is_told or is_since))
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
         dated, article = f"{named} {when.isoformat()}", before[found.start() :] if table["weekday_first"] else ""
         governed = words.with_preposition(dated, text[: found.start()], table["on"])
         return f"{article}{dated}" if governed == dated else governed
     return f"{found[0].rstrip('.')} {when.isoformat()}"
+
+
+def _beside(found: re.Match[str], others: list[re.Match[str]], text: str) -> re.Match[str] | None:
+    """Return what names the week of a weekday, right before or behind it: ``on Friday of next week``."""
+    for other in others:
+        gap = text[min(found.end(), other.end()) : max(found.start(), other.start())]
+        if (other["stretch"] or other["n"] or other["n2"]) and _BESIDE.fullmatch(gap):
+            return other
+    return None
+
+
+def _within(found: re.Match[str], beside: re.Match[str], day: date, words: _Words) -> str | None:
+    """Resolve a weekday of a named week; None if something else is named: ``on Friday in two weeks``."""
+    step, unit = calendar.STRETCHES[words.code].get((beside["stretch"] or "").lower(), (0, ""))
+    if unit != "week":
+        return None
+    number = words.weekdays[(found["weekday"] or found["bare"]).lower()]
+    return f"{found[0].rstrip('.')} {_stretch(step, unit, day).start + timedelta(number)}"
 
 
 # --- dates in a question: scanned by hand, because compiling a handful of alternations would cost every start of the

@@ -144,6 +144,7 @@ WORTH = [
     ("de", "Ich habe mir gestern das Bein gebrochen.", "Ich habe mir am 2026-11-20 das Bein gebrochen"),
     ("nl", "Gisteren ben ik getrouwd.", "Op 2026-11-20 ben ik getrouwd"),
     ("en", "I have to hand in my notice this week.", "I have to hand in my notice in the week of 2026-11-16"),
+    ("en", "I'm on leave until the end of this week.", "I'm on leave until the end of the week of 2026-11-16"),
     ("en", "We moved on Saturday.", "We moved on Saturday 2026-11-14"),
     ("en", "I have an exam this month.", "I have an exam in 2026-11"),
     ("en", "Now I play the fiddle.", "I play the fiddle"),

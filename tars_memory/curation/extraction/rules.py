@@ -1135,7 +1135,7 @@ def _is_over(lang: Language, plain: str, dated: str, day: date) -> bool:
     somebody had for lunch today is not worth keeping, what they will do on Monday, or this week or month, is.
     """
     said, days = day.isoformat(), set(_ISO.findall(dated)) - set(_ISO.findall(plain))
-    if not days or lang.table["dates"]["week_of"] in dated or _SINCE.search(dated):
+    if not days or lang.table["dates"]["week_of"].removeprefix("in ") in dated or _SINCE.search(dated):
         return False
     return all(each < said[:7] or (each <= said and len(each) == len(said)) for each in days)
 
