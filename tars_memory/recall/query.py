@@ -68,6 +68,7 @@ class SearchRequest(NamedTuple):
         limit: maximum number of hits; None: from the settings.
         per_note: maximum number of hits of one note, if several notes answer; the others are counted. None: any number.
         explain: whether to keep the parts of the scores.
+        around: number of further lines of the note that each hit gets before and after it.
         project: whose notes may answer too; None: the chosen project, ``""``: none.
         where: conditions on properties (``status=done``), all of them.
         linked_to: only notes that all of these link to.
@@ -92,6 +93,7 @@ class SearchRequest(NamedTuple):
     limit: int | None = None
     per_note: int | None = None
     explain: bool = False
+    around: int = 0
     project: str | None = None
     where: tuple[str, ...] = ()
     linked_to: tuple[str, ...] = ()
@@ -534,12 +536,13 @@ class Hit:
         statement: the block id of the candidate that its best line is or was extracted from; else ''.
         places: of a passage of a conversation the line numbers in the log; else empty.
         vault: the name of the shared vault that contains it; empty for the user's own.
+        around: number of further lines of its note that it got before and after it.
         more: number of further passages of its note that answer; counted on demand, on the last hit of each note.
         explain: the weighted parts of the score by name; filled on demand.
         fading: how much its note has faded by its age; shown with ``explain``.
     """
 
-    rank = best = more = 0
+    rank = best = more = around = 0
     score = 0.0
     tier = "note"
     obsidian_url = day = speaker = statement = vault = answer = whole_line = ""
@@ -566,6 +569,11 @@ class Hit:
         """Return the 1-based number of a line in the note, given its index, and its text, trimmed."""
         number = self.places[index] if self.places else self.start_line + index
         return number, self.text.split("\n")[index].strip()
+
+    def near_best(self) -> tuple[int, list[str]]:
+        """Return the index of the best line among the lines up to :attr:`around` it in the text, and these."""
+        first = max(0, self.best - self.around)
+        return self.best - first, self.text.split("\n")[first : self.best + self.around + 1]
 
     @property
     def account(self) -> str:
@@ -740,6 +748,17 @@ def located(hit: Hit, lines: list[str]) -> bool:
     at = min(places, key=lambda i: abs(i - first))
     hit.start_line, hit.end_line = at + 1, at + count
     return True
+
+
+def widen(hit: Hit, data: bytes, count: int) -> None:
+    """Add to a hit up to ``count`` lines before and after it, if its note still contains it."""
+    lines = vault.vault.note_lines(data)
+    if hit.partial or not located(hit, lines):
+        return
+    first = max(1, hit.start_line - count)
+    hit.best += hit.start_line - first
+    hit.start_line, hit.end_line = first, min(len(lines) - (not lines[-1]), hit.end_line + count)
+    hit.text, hit.around = "\n".join(lines[first - 1 : hit.end_line]), count
 
 
 def _reduce_to_best(hit: Hit, lines: list[str], wanted: list[str]) -> bool:

@@ -6,6 +6,7 @@ vaults with those of the notes. Everything about the open vault comes from the w
 
 from __future__ import annotations
 
+import contextlib
 import os
 from copy import copy
 from datetime import date
@@ -263,6 +264,12 @@ class Search:
 
         result = self._ask(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
+        for hit in result.hits if request.around else ():
+            if not hit.places:  # those of a conversation are lines of a log
+                with contextlib.suppress(errors.NotFoundError):  # only a team's index has it
+                    data = workspace.bytes_of(hit.path, hit.vault)
+                    own = workspace.interactive and not hit.vault
+                    queries.widen(hit, data if own else vault.secrets.veiled(data), request.around)
         return result
 
     def _add_shared(

@@ -72,6 +72,20 @@ def test_the_end_comes_with_the_users_own_day(program: Callable[..., tuple[int, 
     assert program(*search, now=instant, TZ="Europe/London")[0] == 0
 
 
+def test_the_lines_around_a_hit(program: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    (tmp_path / "vault/boat.md").write_text(
+        f"- a sail\n\n# Hull\n- a mast\n- a keel\n- token {secret}\n\n# Crew\n- Ben\n"
+    )
+    search = ("search", "--mode", "lexical", "keel", "--context")
+    shown = ["-3-# Hull", "-4-- a mast", ":5:- a keel", "-6-- token (masked github token)", "-7-"]
+    assert program(*search, "2")[1].splitlines() == [f"boat.md{text}" for text in shown]
+    for count, first, last in (("0", 4, 5), ("1", 3, 6), ("9", 1, 9)):
+        (hit,) = json.loads(program(*search, count, "--json")[1])["hits"]
+        assert (hit["start_line"], hit["end_line"]) == (first, last)
+        assert secret not in hit["text"]
+
+
 def test_a_zone_a_day_off_is_refused_with_a_sentence(program: Callable[..., tuple[int, str, str]]) -> None:
     code, out, err = program("log", "tea", TZ="XYZ-25")
     assert (code, out) == (2, "") and "TZ='XYZ-25' is not a time zone" in err

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 from hypothesis import given, strategies as st
 
-from tars_memory.recall.query import Hit, SearchResult, located, obsidian_url, parse, verified
+from tars_memory.recall.query import Hit, SearchResult, located, obsidian_url, parse, verified, widen
 from tars_memory.vault.vault import note_lines
 
 
@@ -61,6 +61,23 @@ def test_a_note_is_read_once_and_only_as_far_as_asked():
     next(found)
     next(found)
     assert reads == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "count", "lines", "best"),
+    [
+        ("two", 2, 1, (1, 3), 1),
+        ("two", 2, 9, (1, 4), 1),
+        ("one\ntwo", 1, 1, (1, 3), 0),
+        ("two", 7, 1, (1, 3), 1),  # it has moved
+        ("gone", 2, 1, (2, 2), 0),
+    ],
+)
+def test_a_hit_is_widened_by_lines_of_its_note(text: str, start: int, count: int, lines: tuple[int, int], best: int):
+    h = hit(text, start)
+    widen(h, b"one\ntwo\nthree\nfour\n", count)
+    assert ((h.start_line, h.end_line), h.best) == (lines, best)
+    assert h.text == (text if text == "gone" else "\n".join(["one", "two", "three", "four"][lines[0] - 1 : lines[1]]))
 
 
 @given(st.lists(st.sampled_from(["tea", "milk", "", "x"]), min_size=1, max_size=12), st.data())

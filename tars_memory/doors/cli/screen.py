@@ -222,16 +222,16 @@ def show_hits(out: Output, result: SearchResult, *, full: bool, wanted: bool) ->
 
 
 def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, *, full: bool) -> list[Text]:
-    """Return the lines of a hit: its place, then its best line or with ``full`` its passage, then the assistant's
-    answer if it is from a conversation.
+    """Return the lines of a hit: its place, then its best line, with lines around it if some are wanted, or with
+    ``full`` its passage, then the assistant's answer if it is from a conversation.
     """
     indent = width + 2
     room = max(screen.width - indent, 16)
     lines = [_head(out, hit, width, room)]
-    if full:
-        texts = [text for text in clean(hit.text).expandtabs(4).split("\n") if text.strip()]
-        passage = _highlighted(query, encoded(out, "\n".join(texts)))
-        lines += wrapped(screen, passage, indent)
+    if full or hit.around:
+        passage = hit.text if full else "\n".join(hit.near_best()[1])
+        texts = [text for text in clean(passage).expandtabs(4).split("\n") if text.strip()]
+        lines += wrapped(screen, _highlighted(query, encoded(out, "\n".join(texts))), indent)
     else:
         lines.append(Text(" " * indent).append(_excerpt(out, hit, query, room)))
     if hit.answer:  # one line: it was not searched, and is only there as a reminder

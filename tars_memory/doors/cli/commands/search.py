@@ -73,6 +73,7 @@ def search(
     queries: bool = flag("--queries", "One query a line from stdin.", "--stdin"),
     paths: bool = flag("--paths", "Print the notes only, each once."),
     full: bool = flag("--full", "Show whole passages, not a line of each."),
+    context: int | None = option("--context", "N", "Show N more lines before and after each hit.", least=0, most=1000),
     relative_to: str | None = option(
         "--relative-to", "PLACE", "Print paths from here (cwd) or from the vault (vault)."
     ),
@@ -94,7 +95,7 @@ def search(
     narrowing: dict[str, Any] = {name: tuple(values) for name, values in lists.items() if values}
     narrowing |= {name: day for name, day in {"since": since, "until": until}.items() if day is not None}
     options = narrowing | call.validity(as_of, ended=ended) | {"explain": explain}
-    options |= ({"mode": mode} if mode else {}) | ({"limit": limit} if limit else {})
+    options |= {name: value for name, value in {"mode": mode, "limit": limit, "around": context}.items() if value}
     if queries:
         one_only({"QUERY": query, "--queries": queries})
         return _each_line(call, options, paths_only=paths)
@@ -225,7 +226,12 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
     for hit in result.hits:
         number, words = hit.best_line
         shared = f"[{line(hit.vault)}] " if hit.vault else ""
-        call.out.data(f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}")
+        shown = [f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}"]
+        if hit.around:  # as grep and rg mark and separate lines around a match
+            best, texts = hit.near_best()
+            lines = [f"{call.out.path(hit.path)}-{at}-{line(text)}" for at, text in enumerate(texts, number - best)]
+            shown = [*(["--"] if hit.rank > 1 else []), *lines[:best], *shown, *lines[best + 1 :]]
+        call.out.data("\n".join(shown))
         if hit.explain:
             call.out.say_always(f"{call.out.place(hit.path, number)}: {hit.account}")
 
