@@ -64,6 +64,21 @@ def test_taking_back_by_text_gives_the_old_lines_or_refuses(edit: tuple[bytes, l
     )
 
 
+@pytest.mark.parametrize("left", [b"- gmail: Rabbit2024!x (password)", None])
+def test_a_masked_landmark_is_taken_for_no_other_line(left: bytes | None) -> None:
+    """A byte of its hash is that of each 256th line, too."""
+    others = [b"- thing %d" % number for number in range(200)]
+    old = b"\n".join([*others, left or b"- gmail: Hase2023!y (password)", b"- tea", b"- bank: Igel2022!z (password)"])
+    spans = spans_of(old, [Splice(old.index(b"- tea"), old.index(b"- bank"), b"")])
+    assert spans[0].previous.startswith(b"(masked")
+    now = b"\n".join([b"by hand", *others, *filter(None, [left])])
+    if left:
+        assert apply(now, reversed_by_text(now, spans)) == now + b"\n- tea\n"
+    else:
+        with pytest.raises(ConflictError, match="no longer there"):
+            reversed_by_text(now, spans)
+
+
 @given(edits())
 @settings(max_examples=examples(200))
 @example((b"ab\rc", [Splice(3, 3, b"\n"), Splice(4, 4, b"")]))

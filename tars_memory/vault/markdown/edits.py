@@ -585,6 +585,7 @@ MAX_DIFFED_LINES = 4000
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ENDING = re.compile(rb"\r\n|\r|\n")
+_HIDDEN = b"(masked, "
 _ONE_WORD = re.compile(r"\W*\S*\d\S*\s*")
 """A line of one word with a digit, as a password alone below its label."""
 
@@ -707,7 +708,7 @@ def _secret_lines(data: bytes) -> set[bytes]:
 
 def _hidden(line: bytes) -> bytes:
     """Return what stands for a landmark with a credential: too little of its hash to find the credential by trying."""
-    return b"(masked, %02x)" % blake2b(line, digest_size=1).digest()[0]
+    return _HIDDEN + b"%02x)" % blake2b(line, digest_size=1).digest()[0]
 
 
 def splices_of(spans: Sequence[Span]) -> list[Splice]:
@@ -870,13 +871,15 @@ def _positions(texts: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
 
 def _find_lines(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes | None, following: bytes | None) -> int:
     """Return the index of the lines to undo, or of the gap between the landmarks if none were added."""
+    masked = [mark for mark in (previous, following) if mark and mark.startswith(_HIDDEN)]
+    secret = _secret_lines(b"\n".join(texts)) if masked else ()
 
-    def fits_before(at: int) -> bool:
-        return at == 0 if previous is None else at > 0 and previous in (texts[at - 1], _hidden(texts[at - 1]))
-
-    def fits_after(at: int) -> bool:
-        return (
-            at == len(texts) if following is None else at < len(texts) and following in (texts[at], _hidden(texts[at]))
+    def fits(landmark: bytes | None, at: int) -> bool:
+        if landmark is None or not 0 <= at < len(texts):
+            return landmark is None and not 0 <= at < len(texts)
+        text = texts[at]
+        return text == landmark or (
+            landmark in masked and (text in secret or _is_doubtful(text)) and landmark == _hidden(text)
         )
 
     size = len(added)
@@ -887,13 +890,13 @@ def _find_lines(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes 
             return found[0]
     else:
         found = [at for at in range(len(texts) - size + 1) if list(texts[at : at + size]) == list(added)]
-    both = [at for at in found if fits_before(at) and fits_after(at + size)]
+    both = [at for at in found if fits(previous, at - 1) and fits(following, at + size)]
     if len(both) == 1:
         return both[0]
     if not both:
-        for landmark, fits, shift in ((previous, fits_before, 0), (following, fits_after, size)):
-            near = [at for at in found if fits(at + shift)] if landmark and landmark.strip() else []
-            if len(near) == 1:
+        for landmark, shift in ((previous, -1), (following, size)):
+            near = [at for at in found if fits(landmark, at + shift)] if landmark and landmark.strip() else []
+            if len(near) == 1 and (landmark not in masked or texts[near[0] + shift] in secret):
                 return near[0]
     reason = "is there several times" if found and worded else "is no longer there"
     raise ConflictError(f"the text to take back {reason}")
