@@ -85,15 +85,15 @@ def test_the_copies_of_a_sync_and_in_the_trash_of_obsidian_are_named(opened: Ope
         memory.remember("the gate opens with zebra-41")
         copy = tmp_path / "vault/Memory (conflict).md"
         other = tmp_path / "vault/projects/secret/Memory (conflicted copy).md"
-        trash = tmp_path / "vault/.trash/Memory 1.md"
-        other.parent.mkdir(parents=True)
-        trash.parent.mkdir()
-        for path in (copy, other, trash):
+        trash = tmp_path / "vault/.trash/Old/Memory 1.md"  # as of a folder that was removed
+        gone = tmp_path / "vault/.trash/projects/secret/Memory.md"
+        for path in (copy, other, trash, gone):
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes((tmp_path / "vault/Memory.md").read_bytes())
         notices = memory.forget("zebra-41", everywhere=True).notices
-    assert {"the same words are in Memory (conflict).md", "the same words are in .trash/Memory 1.md"} <= {*notices}
+    assert {"the same words are in Memory (conflict).md", "the same words are in .trash/Old/Memory 1.md"} <= {*notices}
     assert not any("secret" in notice for notice in notices), "nothing of a project is told outside of it"
-    assert {*holding(tmp_path, "zebra")} == {copy, other, trash}
+    assert {*holding(tmp_path, "zebra")} == {copy, other, trash, gone}
 
 
 def test_what_was_forgotten_before_can_still_be_purged(opened: Open, tmp_path: Path) -> None:

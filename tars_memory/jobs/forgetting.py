@@ -820,8 +820,9 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = (), stay
     workspace.close()
     notes = [path for path in workspace.vault.paths() if _holds(workspace.root / path, texts)]
     told = {path for path in notes if path in staying or not workspace.vault.layout.is_ours(path)}
-    copies = [*filter(workspace.vault.layout.is_ours, workspace.vault.skipped_paths.get(CONFLICT_COPY, ()))]
-    copies += [path.relative_to(workspace.root).as_posix() for path in (workspace.root / ".trash").glob("*.md")]
+    trash = [path.relative_to(workspace.root).as_posix() for path in (workspace.root / ".trash").rglob("*.md")]
+    copies = [*workspace.vault.skipped_paths.get(CONFLICT_COPY, ()), *trash]
+    copies = [path for path in copies if workspace.vault.layout.is_ours(path.removeprefix(".trash/"))]
     holding = {*notes} - told | {path for path in copies if _holds(workspace.root / path, texts)}
     remaining = [f"the same words are in {path}" for path in sorted(holding)]
     ours = [path for path in sorted(store.state.rglob("*")) if not (notes and path.name.startswith("index"))]
