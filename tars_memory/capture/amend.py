@@ -173,21 +173,24 @@ def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
     """Return the entries with these words, else those that contain them; of either those that have them as typed, if
-    any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by its words.
+    any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by its words,
+    and by its time; what was typed with such a mark, as ``- 5 degrees``, by all of it as well.
     """
-    words = unbulleted(target)
-    target = (words != target and grammar.parse(words, timed=True).text) or target
-    typed, written = comparable(target), comparable(grammar.neutralise(target))
+    line = unbulleted(target)
+    copied = grammar.parse(line, timed=True) if line != target else grammar.Parts(target)
+    typed = {*map(comparable, (target, line, grammar.neutralise(target)))} - {""}
+    words = comparable(copied.text) or comparable(target)
     equal: list[Entry] = []
     containing: list[Entry] = []
     for path in paths:
-        for entry in _read(ctx, path, typed.split()[0]):
+        for entry in _read(ctx, path, words.split()[0]):
             text = comparable(entry.text)
-            if text in (typed, written):
+            forms = typed | {words} if copied.time in (None, entry.time) else typed
+            if text in forms:
                 equal.append(entry)
-            elif typed in text or written in text:
+            elif any(form in text for form in forms):
                 containing.append(entry)
-    found, spelt = equal or containing, " ".join(target.casefold().split())
+    found, spelt = equal or containing, " ".join((copied.text or target).casefold().split())
     return [entry for entry in found if spelt in " ".join(entry.text.casefold().split())] or found
 
 
