@@ -321,6 +321,10 @@ def test_what_is_told_of_others_or_supposed_is_left_alone(said: str) -> None:
             "Ich wohne nicht in Köln, sondern in Bonn.",
             ["Ich wohne nicht in Köln, sondern in Bonn"],
         ),
+        ("Ich wohne in Ulm.", "Ich habe mich geirrt: ich wohne in Bonn.", ["Ich wohne in Bonn"]),
+        ("Ik woon in Gent.", "Ik heb me vergist: ik woon in Breda.", ["Ik woon in Breda"]),
+        ("Vivo en Lugo.", "Me he equivocado: vivo en Vigo.", ["Vivo en Vigo"]),
+        ("Moro em Recife.", "Me enganei: moro em Faro.", ["Moro em Faro"]),
     ],
 )
 def test_a_correction_leaves_only_what_it_says(said: str, correction: str, left: list[str]) -> None:
@@ -1472,6 +1476,10 @@ def test_praise_begins_no_role_play(thanks: str) -> None:
         ("Schrijf een gedicht.", 2), ("Vertel een mop.", 1),
         ("Let's write a story.", 9), ("Lass uns ein Märchen schreiben.", 9), ("Laten we een lied verzinnen.", 9),
         ("Vamos a escribir un cuento.", 9), ("Act as a customs officer.", 9), ("I'll be the customer.", 9),
+        ("Let's do a role play.", 9), ("Role play: you are the king.", 9), ("Can we role-play?", 9),
+        ("Let's play a fantasy game.", 9), ("Ich möchte ein Rollenspiel machen.", 9), ("Schreiben wir ein Märchen.", 9),
+        ("Podemos jugar a un juego de rol.", 9), ("Je veux faire un jeu de rôle.", 9),
+        ("Vorrei fare un gioco di ruolo.", 9), ("We gaan een rollenspel doen.", 9), ("Quero fazer um roleplay.", 9),
     ],
 )  # fmt: skip
 def test_a_text_that_is_asked_for_takes_the_next_turn_and_a_role_play_all(asked: str, lasts: int) -> None:
@@ -1487,6 +1495,9 @@ def test_a_text_goes_on_as_long_as_it_is_changed() -> None:
         talk = ("Write a story.", "Once.", change, "So.", "I live in a swamp and I have two frogs.", "Hm.")
         assert kept(*talk, "I live in Cork.") == ["I live in Cork"]
     assert kept("Write a story.", "Once.", "Thanks!", "Sure.", "I live in Cork.") == ["I live in Cork"]
+    talk = ("Write a story.", "Once.", "I live in a castle.", "So.")
+    assert kept(*talk, "Go on.", "Then.", "I live in Cork.", "So.", "Continue", "So.", "I have two cats.") == []
+    assert kept(*talk, "What is tin?", "A metal.", "I live in Cork.") == ["I live in Cork"]
 
 
 @pytest.mark.parametrize(
@@ -1496,7 +1507,8 @@ def test_a_text_goes_on_as_long_as_it_is_changed() -> None:
         "I have a job interview on Monday.", "Do you know a good story?", "Tell me about biology.", "Ich bin jetzt 40.",
         "Ich spiele jetzt Geige.", "Je serai à Paris demain.", "Ben je een robot?", "Sei un robot?", "Tu es un robot ?",
         "Du bist eine KI, oder?", "Você é uma máquina?", "Juega al tenis.", "As a nurse, I work nights.",
-        "Als Lehrerin habe ich wenig Zeit.", "Imagine!",
+        "Als Lehrerin habe ich wenig Zeit.", "Imagine!", "I like role-playing games.", "What is a role play?",
+        "I took part in a role play.", "Mein Sohn mag Rollenspiele.", "Me gustan los juegos de rol.",
     ],
 )  # fmt: skip
 def test_what_only_sounds_like_a_part_silences_nothing(said: str) -> None:
@@ -1542,6 +1554,8 @@ def test_a_draft_behind_its_salutation_is_not_what_the_person_says(draft: str) -
     [
         ("Lieber nicht, ich habe Zeit.", "Ich wohne in Ulm"), ("Liebe ist schön, ich weiß.", "Ich wohne in Ulm"),
         ("Cher mais bon, merci.", "J'habite à Lyon"), ("Dear me, it rains.", "I live in Cork"),
+        ("Dear Assistant, hello.", "I live in Cork"), ("Querido asistente, hola.", "Vivo en Lugo"),
+        ("Lieber Gott, ist das schön.", "Ich wohne in Ulm"), ("Lieber Chatbot, hallo.", "Ich wohne in Ulm"),
     ],
 )  # fmt: skip
 def test_no_letter_begins_with_another_meaning_of_its_first_word(said: str, then: str) -> None:

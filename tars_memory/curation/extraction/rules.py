@@ -134,7 +134,8 @@ _THING = re.compile(
 _SALUTATION = re.compile(
     r"\W*(?:dear(?:est)?(?!\sme\b)|querid[oa]s?|"
     r"(?:liebe[rs]?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|lieve|beste|geachte|prezad[oa]s?)(?=\s(?-i:[A-ZÀ-Þ])))"
-    r"\s+(?!(?:claude|chat ?gpt|gemini|copilot|ki|ai|ia)\b)[^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){0,2}\s?,",
+    r"\s+(?!(?:claude|chat ?(?:gpt|bot)|gemini|copilot|ki|ai|ia|ass?ist\w+|god|lord|himmel|gott)\b)"
+    r"[^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){0,2}\s?,",
     re.IGNORECASE,
 )
 """The salutation of a letter to somebody else than the one who answers."""
@@ -253,10 +254,11 @@ def _surroundings(
     whether it is a text to work on; and from which offset on it is talk again.
 
     A role play goes on until the person ends it. A text that the model is to write takes the turn that asks for it and
-    the next one, which may go on with it (``Now in the first person: …``), and so on while they only ask for changes.
+    the next one, which may go on with it (``Now in the first person: …``), and so on while they only ask for changes,
+    or if the one behind them does (``Go on.``).
     """
     announced = makes = False
-    play = text = ""
+    play = text = lapsed = ""
     for at, (turn, code) in enumerate(zip(own, _languages(own), strict=True)):
         parsed = _UserTurn(turn, language(code), first=not at, after_text=makes) if code else None
         asks = None if named else parsed  # people among themselves ask nothing of a model
@@ -266,8 +268,9 @@ def _surroundings(
         begun = text or (ASKS_FOR_TEXT.format(number=turn.number) if asks and asks.tells else "")
         yield turn, parsed, play or begun, announced, leaves or 0
         makes = parsed is not None and (parsed.makes or parsed.material)
-        goes_on = text and asks and (makes or asks.only_changes(day_of[turn.number]))
-        text = begun if asks and (asks.tells or goes_on) else ""
+        goes_on = begun and asks and (asks.tells or makes or asks.only_changes(day_of[turn.number]))
+        resumed = lapsed and not begun and asks and asks.only_goes_on(day_of[turn.number])
+        text, lapsed = ("", text) if not (goes_on or resumed) else (begun or lapsed, "")
         announced = asks is not None and asks.announces
 
 
@@ -685,6 +688,7 @@ class _UserTurn:
         announces: whether that text may come in the next turn.
         makes: whether it asks to write a text.
         supposes: those of its sentences that only suppose a case, which a question of the turn is about.
+        asks: whether it asks a question.
         plays: whether it asks for role play.
         tells: whether it asks for a text of the model, such as a story.
         leaves: where its sentence begins that ends a role play; None for none.
@@ -710,9 +714,9 @@ class _UserTurn:
         self.announces = not is_there and len(talk) <= ANNOUNCED
         self.makes = lang.pattern("makes").search(talk) is not None
         casts = first and self._begins_with_a_part()
-        asks = any(sentence.asks for sentence in self.sentences)
+        self.asks = any(sentence.asks for sentence in self.sentences)
         acts = {each: act for each in self.sentences if (act := self._act(each, first=first))}
-        self.supposes = {each for each, act in acts.items() if asks and act["case"] and not self._casts(each, act)}
+        self.supposes = {each for each, act in acts.items() if self.asks and act["case"] and not self._casts(each, act)}
         played = [act.groupdict() for each, act in acts.items() if each not in self.supposes]
         texts = [act for act in played if act["text"] and not act.get("we")]  # "Let's write a story" has parts for both
         self.tells = bool(texts)
@@ -724,6 +728,10 @@ class _UserTurn:
         """Whether the turn may only ask to change a text ("Longer."): it is short, states nothing, and is no thanks."""
         thanks = self.lang.pattern("leads").fullmatch(f"{self.plain} ")
         return _is_short(self.plain) and not thanks and not self.facts(day, talk=True, requests=True)
+
+    def only_goes_on(self, day: date) -> bool:
+        """Whether the turn may only ask to go on with a text ("Go on."): it is a few words, and no question."""
+        return len(self.plain.split()) <= FEW_WORDS // 2 and not self.asks and self.only_changes(day)
 
     def _lasts(self, found: re.Match[str]) -> bool:
         """Whether the shape of a text is asked for by a rule, which is for no text at hand."""
