@@ -62,7 +62,8 @@ def test_what_was_summed_up_is_known_found_and_explained_as_before(house: House)
     done = compress(house)
     assert done.moved == [path]
     again = house.extract(said(house, *TALK))
-    assert [one.why for one in again.skipped] == [f"nothing new since archive/{path}"] and not again.sessions
+    known = f"nothing new since archive/{path} (--force reads it again)"
+    assert [one.why for one in again.skipped] == [known] and not again.sessions
     with house.memory() as memory:
         assert [(step.kind, step.text, step.quote) for step in memory.why(cork.ref).chain] == why
         assert {step.path for step in memory.why(cork.ref).chain if step.kind == "said"} == {f"archive/{path}"}
