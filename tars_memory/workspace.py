@@ -793,7 +793,7 @@ class Workspace:
 
 def _remedy(error: OSError) -> str:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return "make room on its disk" if full else "check its owner and rights, and what stands there"
+    return "make room on its disk" if full else "check its owner and rights, and what is there"
 
 
 def _is_name(name: str) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DRIVER = "tars-memory"
 """The driver's name in ``.gitattributes`` and in a clone's configuration."""
 ATTRIBUTES = ".gitattributes"
-ABOUT = "# tars-memory merges these by entry; each clone is told of it once: tars-memory init --git"
+ABOUT = "# tars-memory merges these by entry; in each clone, run once: tars-memory init --git"
 """The comment above our lines of ``.gitattributes``."""
 
 MISSING = "c=$?; if [ $c = 126 ] || [ $c = 127 ]; then git merge-file %A %O %B; else exit $c; fi"

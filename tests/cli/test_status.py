@@ -11,6 +11,7 @@ import forked
 import pytest
 from terminal import OURS, environment, on_a_terminal, program, rows as screen_rows
 
+from tars_memory.doors.cli.output import tree
 from tars_memory.index.intake import SEARCH_EMBEDS
 from tars_memory.memory import Memory
 from tars_memory.testing import make_vault
@@ -118,6 +119,12 @@ def test_verbose_shows_everything(place: tuple[Path, dict[str, str]]) -> None:
     text = told(place, "--verbose").stdout
     for name in ("path", "state", "chunks", "driver", "fingerprint", "reason", "left out", "unapproved"):
         assert any(line.strip().startswith(name) for line in text.splitlines()), name
+
+
+def test_objects_in_a_list_are_shown_by_their_values() -> None:
+    assert tree({"shared": [{"name": "team", "path": "/team"}, {"name": "club", "path": "/club"}]}) == [
+        "shared  team /team, club /club"
+    ]
 
 
 def test_growth_is_drawn_by_weeks(tmp_path: Path) -> None:

@@ -353,7 +353,9 @@ class Call:
             return text
         text = " ".join(words or ())
         if metavar == "TEXT" and text.strip() == "-":  # as a file's name it means stdin, whose text would be lost
-            raise UsageError("- is no text, and doesn't mean stdin here", f"tars-memory {self.called} --help shows how")
+            raise UsageError(
+                "- is not text, and doesn't mean stdin here", f"tars-memory {self.called} --help shows how"
+            )
         if not text.strip():
             if metavar == "TEXT" and holds_text_on_stdin():
                 if stdin is None:

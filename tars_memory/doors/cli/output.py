@@ -598,13 +598,15 @@ def tree(values: Mapping[str, Any], indent: str = "") -> list[str]:
 
 
 def _words(value: Any) -> str:
-    """Return a value as a person reads it: ``none``, ``yes``, ``no``, or a list with commas."""
+    """Return a value as a person reads it: ``none``, ``yes``, ``no``, a list with commas, or an object's values."""
     if value is None or value in ({}, [], ()):
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(_words(item) for item in value)
+    if isinstance(value, dict):
+        return " ".join(_words(item) for item in value.values())
     return line(str(value))
 
 
