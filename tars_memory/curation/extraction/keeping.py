@@ -18,7 +18,7 @@ from tars_memory.language.statements import sentences
 from tars_memory.vault import change, sessions, suspicion
 from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries, facts
-from tars_memory.vault.markdown.lines import steps_in
+from tars_memory.vault.markdown.lines import BY_RULES, steps_in
 from tars_memory.vault.model import Splice, role
 from tars_memory.vault.secrets import find, mask
 from tars_memory.vault.sessions import KnownSession, SessionFact, SessionNote, SessionTurn
@@ -310,7 +310,7 @@ def _summary(turns: Sequence[Turn], new: Container[int]) -> str:
             requests.append((_work(spoken, at), turn.number, f"Asked: {_speaker(turn)}{words} [{turn.number}]"))
     quotes += [(number, words) for _, number, words in sorted(requests, reverse=True)[:MOST_ASKED]]
     kept = [words for _, words in sorted(quotes) if suspicion.MARK not in words]
-    return "\n\n".join(dict.fromkeys(kept))
+    return "\n\n".join([BY_RULES, *dict.fromkeys(kept)]) if kept else ""
 
 
 def _speaker(turn: Turn) -> str:
