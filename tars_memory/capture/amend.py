@@ -69,10 +69,9 @@ def edit(ctx: Caller, target: str, text: str, *, tags: Sequence[str] = (), bare:
 def _reworded(entry: Entry, text: str) -> str:
     """Return the new words of an entry; a task keeps its box unless the text has one."""
     box = grammar.task(entry.text)
-    if not box:
-        return typed_words(text)
-    new = grammar.task(text.lstrip())
-    return (new or box) + grammar.neutralise(text.lstrip()[len(new) :])
+    bare = unbulleted(text).lstrip()
+    new = box and grammar.task(bare)
+    return new + grammar.neutralise(bare[len(new) :]) if new else box + typed_words(text)
 
 
 def entries(ctx: Caller, tier: str | None = None, section: str | None = None) -> list[Entry]:

@@ -200,7 +200,8 @@ def test_a_task_stays_a_task(bench):
     assert find(bench.ctx(), receipt.ref).text == receipt.text == "[ ] pay rent by Friday"
     edit(bench.ctx(), "by Friday", "[x] pay rent by Friday")
     edit(bench.ctx(), "plain", "[x] forged")
-    assert bench.get("Memory.md") == "## Notes\n- [x] pay rent by Friday\n- [x] call Anna\n- \\[x] forged\n"
+    edit(bench.ctx(), "call Anna", "- [ ] call Anna")  # as copied from the note
+    assert bench.get("Memory.md") == "## Notes\n- [x] pay rent by Friday\n- [ ] call Anna\n- \\[x] forged\n"
     with pytest.raises(UsageError):
         edit(bench.ctx(), "by Friday", "[ ] ")
 
