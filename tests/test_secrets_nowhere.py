@@ -134,16 +134,18 @@ def test_credentials_that_stand_in_notes_get_into_no_index(tmp_path: Path) -> No
 def test_credentials_beside_a_written_line_get_into_no_journal_and_the_write_is_undone(tmp_path: Path) -> None:
     lines = ["- gmail: Rabbit2024!x (password)", "- tea", "- door code: 4471", "- milk", "- Honig77xy"]
     note = "# Memory\n\n## Notes\n" + "\n".join(lines[:-1]) + "\n\n## Password\n" + lines[-1] + "\n- rice\n"
+    note += "- name: DB_PASSWORD\n  value: hunter22\n- corn\n"
     memory = opened(tmp_path, {"Memory.md": note}, actor="person")
     memory.edit("milk", "oat milk")
     memory.forget("tea")
     memory.forget("rice")
+    memory.forget("corn")
     memory.close()
-    assert not left(["Rabbit2024!x", "4471", "Honig77xy"], tmp_path / "home")
+    assert not left(["Rabbit2024!x", "4471", "Honig77xy", "hunter22"], tmp_path / "home")
     path = tmp_path / "vault" / "Memory.md"
     path.write_text("by hand\n" + path.read_text("utf-8"), "utf-8")  # the lines are found by those beside them
     memory = opened(tmp_path, actor="person")
-    memory.undo(last=3)
+    memory.undo(last=4)
     assert path.read_text("utf-8") == "by hand\n" + note
 
 

@@ -586,8 +586,8 @@ MAX_DIFFED_LINES = 4000
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ENDING = re.compile(rb"\r\n|\r|\n")
 _HIDDEN = b"(masked, "
-_ONE_WORD = re.compile(r"\W*\S*\d\S*\s*")
-"""A line of one word with a digit, as a password alone below its label."""
+_ONE_WORD = re.compile(r"\W*(?:\w+[:=]\s*)?\S*\d\S*\s*")
+"""A line of one word with a digit, as a password alone below its label, or ``value: hunter22`` below its name."""
 
 
 class Span(NamedTuple):
