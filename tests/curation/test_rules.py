@@ -1508,7 +1508,9 @@ def test_a_text_goes_on_as_long_as_it_is_changed() -> None:
         "Ich spiele jetzt Geige.", "Je serai à Paris demain.", "Ben je een robot?", "Sei un robot?", "Tu es un robot ?",
         "Du bist eine KI, oder?", "Você é uma máquina?", "Juega al tenis.", "As a nurse, I work nights.",
         "Als Lehrerin habe ich wenig Zeit.", "Imagine!", "I like role-playing games.", "What is a role play?",
-        "I took part in a role play.", "Mein Sohn mag Rollenspiele.", "Me gustan los juegos de rol.",
+        "I took part in a role play.", "I want to try role-play games.", "Ich möchte ein Rollenspiel kaufen.",
+        "Quiero comprar un juego de rol.", "Vorrei comprare un gioco di ruolo.", "Ik wil een rollenspel kopen.",
+        "Mein Sohn mag Rollenspiele.", "Me gustan los juegos de rol.",
     ],
 )  # fmt: skip
 def test_what_only_sounds_like_a_part_silences_nothing(said: str) -> None:
@@ -1539,6 +1541,7 @@ def test_who_says_what_the_answerer_does_lifts_no_rule(rule: str, complaint: str
     "draft",
     [
         "Dear Anna, I live in Rome. I have two cats.", "dear anna, i live in Rome.",
+        "Dear Lord Byron, I live in Rome.",
         "Liebe Oma, ich wohne in Rom. Ich habe zwei Katzen.",
         "Querida Ana, vivo en Roma. Tengo dos gatos.", "Chère Anne, j'habite à Rome. J'ai deux chats.",
         "Cara Anna, vivo a Roma. Ho due gatti.", "Lieve Anna, ik woon in Rome. Ik heb twee katten.",

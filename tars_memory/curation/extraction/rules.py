@@ -134,7 +134,7 @@ _THING = re.compile(
 _SALUTATION = re.compile(
     r"\W*(?:dear(?:est)?(?!\sme\b)|querid[oa]s?|"
     r"(?:liebe[rs]?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|lieve|beste|geachte|prezad[oa]s?)(?=\s(?-i:[A-ZÀ-Þ])))"
-    r"\s+(?!(?:claude|chat ?(?:gpt|bot)|gemini|copilot|ki|ai|ia|ass?ist\w+|god|lord|himmel|gott)\b)"
+    r"\s+(?!(?:(?:claude|chat ?(?:gpt|bot)|gemini|copilot|ki|ai|ia)\b|(?:ass?ist\w+|god|lord|himmel|gott)\s?,))"
     r"[^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){0,2}\s?,",
     re.IGNORECASE,
 )
