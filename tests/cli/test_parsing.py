@@ -223,6 +223,9 @@ def test_help_needs_no_vault_and_knows_every_command(tm: Callable[..., Any], mem
                 answer = tm(*argv)
                 assert (answer.code, answer.err) == (0, "")
                 assert answer.out.startswith(f"Usage: tars-memory {name} [OPTIONS]")
+    assert "-h, --help" in answer.out
+    search = tm("search", "--help").out
+    assert "--queries" in search and "--stdin" not in search and "--expired" not in search, "old names are hidden"
     assert tm().out == tm("help").out == overview.out
     assert memory.opened == {}
 

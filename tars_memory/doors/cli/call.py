@@ -748,7 +748,7 @@ def option(
 
 
 def flag(name: str, text: str, *others: str) -> Any:
-    """Return an option without a value; help shows its name, and neither its short nor its old one."""
+    """Return an option without a value; help shows its name, not its old ones."""
     return typer.Option(False, name, *others, help=text)
 
 
@@ -890,6 +890,8 @@ class Command(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
+                if param.opts[-1] != "-h" and len(param.opts) > 1:
+                    record = (param.opts[0], record[1])  # its old names go on working, hidden
                 title = "Options of every command" if param.name in SHARED else "Options"
                 groups["Arguments" if isinstance(param, TyperArgument) else title].append(record)
         for title, records in groups.items():
