@@ -166,9 +166,13 @@ class _Words:
             rf" (?:(?:{self.table['governs']}) ){{1,2}}(?:{_alternatives(self.weekdays)})\b", re.IGNORECASE
         )
 
+    def governed(self, before: str) -> bool:
+        """Whether the text before a date ends with a preposition."""
+        return re.search(rf"(?:^|\s)(?:{self.table['governs']})\s+$", before, re.IGNORECASE) is not None
+
     def with_preposition(self, when: str, before: str, preposition: str) -> str:
         """Return a date with a preposition; if the text before it ends with one, only with what else there is."""
-        if re.search(rf"(?:^|\s)(?:{self.table['governs']})\s+$", before, re.IGNORECASE):
+        if self.governed(before):
             preposition = preposition.removeprefix("in ") if " " in preposition else ""
         return f"{preposition} {when}".lstrip()
 
@@ -232,7 +236,8 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
     if words.month_day.match(after.lstrip(" ,")):
         return None  # the date is said: "on Tuesday, December 1"
     is_told, is_since = words.told.search(text) is not None, _SINCE.search(before) is not None
-    if is_told and not is_since and found["bare"] and before[found.start() :].lower() not in _ON:
+    ends = before[found.start() :].lower() not in _ON or words.governed(text[: found.start()])
+    if is_told and not is_since and found["bare"] and ends:
         return None
     past = bool(found["past"]) or (not found["coming"] and (is_told or is_since))
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
