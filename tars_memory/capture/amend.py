@@ -172,22 +172,24 @@ def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
     """Return the entries with these words, else those that contain them; of either those that have them as typed, if
-    any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by its words,
-    and by its time; what was typed with such a mark, as ``- 5 degrees``, by all of it as well.
+    any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by all its
+    words and its time; what was typed with such a mark, as ``- 5 degrees``, by that mark as well.
     """
     line = unbulleted(target)
     copied = grammar.parse(line, timed=True) if line != target else grammar.Parts(target)
-    typed = {*map(comparable, (target, line, grammar.neutralise(target)))} - {""}
-    words = comparable(copied.text) or comparable(target)
+    typed = {comparable(target), comparable(grammar.neutralise(target))}
+    whole = comparable(line) or comparable(target)
+    words = comparable(copied.text) or whole
     equal: list[Entry] = []
     containing: list[Entry] = []
     for path in paths:
         for entry in _read(ctx, path, words.split()[0]):
             text = comparable(entry.text)
-            forms = typed | {words} if copied.time in (None, entry.time) else typed
-            if text in forms:
+            forms = {*typed, whole, words if copied.time in (None, entry.time) else whole}
+            first = entry.raw.split("\n")[0]  # of a bullet of several lines one may be copied
+            if text in forms or (line != target and comparable(unbulleted(first)) == whole):
                 equal.append(entry)
-            elif any(form in text for form in forms):
+            elif any(form in text for form in typed):
                 containing.append(entry)
     found, spelt = equal or containing, " ".join((copied.text or target).casefold().split())
     return [entry for entry in found if spelt in " ".join(entry.text.casefold().split())] or found
