@@ -16,6 +16,7 @@ from terminal import OURS, environment, on_a_terminal, program, rows
 from tars_memory.doors.cli.output import Output
 from tars_memory.doors.cli.screen import show_hits
 from tars_memory.recall.query import Hit, SearchResult, parse
+from tars_memory.testing import make_vault
 
 LONG = "Far before it all there were words and more words, " * 8 + "then green tea for Anna, " + "and after that, " * 9
 
@@ -232,3 +233,16 @@ def test_paths_begin_where_they_are_asked_to(vault: tuple[Path, dict[str, str]],
         argv = program("search", "table number 7", "--limit", "1", *words)
         done = forked.run(argv, env=env, cwd=place, text=True, timeout=60)
         assert done.stdout.partition(":")[0] == wanted
+
+
+def test_what_a_person_writes_into_a_file_is_masked_as_in_its_note(tmp_path: Path) -> None:
+    codes = ["4821-9377", "5521-8812", "7719-0031", "9987-1234"]
+    lines = "".join(f"- {code}\n" for code in codes)
+    vault = make_vault(tmp_path / "vault", {"Router.md": f"# Router\n- the keel\n- recovery codes:\n{lines}"})
+    env = environment(tmp_path / "home", TARS_MEMORY_BACKGROUND="0", TARS_MEMORY_DIR=str(vault))
+    for words in (["recovery", "codes"], ["recovery", "codes", "--json"], ["keel", "--context", "9"]):
+        argv = program("search", "--mode", "lexical", *words)
+        _, seen = on_a_terminal(["sh", "-c", '"$@" > ../out', "sh", *argv], env, vault)
+        said = seen.decode() + (tmp_path / "out").read_text()
+        assert said.count("(masked recovery code)") == 4 and not [code for code in codes if code in said], words
+    assert codes[0] in on_a_terminal(program("search", "keel", "--context", "9"), env, vault)[1].decode()

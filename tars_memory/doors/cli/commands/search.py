@@ -198,7 +198,8 @@ def _answer(
         one_of_many: there are other queries.
     """
     masked = [MASKED] if not result.hits and vault.secrets.find(text) else []
-    call.out.notes = None  # the index is masked note by note
+    if not call.interactive:
+        call.out.notes = None  # the index is masked note by note; a person's hits are as in the notes
     answered = call.answered(result, result.notices, masked, lines=one_of_many)
     if not result.hits:
         _say_nothing(call, text, result, one_of_many=one_of_many)
@@ -226,12 +227,14 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
     for hit in result.hits:
         number, words = hit.best_line
         shared = f"[{line(hit.vault)}] " if hit.vault else ""
-        shown = [f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}"]
-        if hit.around:  # as grep and rg mark and separate lines around a match
-            best, texts = hit.near_best()
-            lines = [f"{call.out.path(hit.path)}-{at}-{line(text)}" for at, text in enumerate(texts, number - best)]
-            shown = [*(["--"] if hit.rank > 1 else []), *lines[:best], *shown, *lines[best + 1 :]]
-        call.out.data("\n".join(shown))
+        best, texts = hit.near_best() if hit.around else (0, [words])
+        if hit.around and hit.rank > 1:
+            call.out.data("--")  # as grep and rg separate and mark lines around a match
+        for at, text in enumerate(texts, number - best):
+            if at == number:
+                call.out.data(f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}")
+            else:
+                call.out.data(f"{call.out.place(hit.path, None)}-{at}-{line(text)}")
         if hit.explain:
             call.out.say_always(f"{call.out.place(hit.path, number)}: {hit.account}")
 
