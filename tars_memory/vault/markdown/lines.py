@@ -65,7 +65,7 @@ MARK = "[-*+]"
 _BULLET = re.compile(rf"[ \t]*{MARK}[ \t]+")
 _BULLETS = re.compile(rf"(?:^|(?<=[\r\n]))[ \t]*(?:{MARK}[ \t]+|(?={entries.CANDIDATE}))(?P<words>[^\r\n]+)")
 _LIST_MARK = re.compile(rf"[ \t]*(?:{MARK}|\d{{1,9}}[.)])[ \t]+")
-_SIGNED = re.compile(rf"[ \t]*{MARK}[ \t]+[.,$£¥\u20a0-\u20c0]?\d")  # with the block of the signs of currencies
+_SIGNED = re.compile(r"[ \t]*[-+][ \t]+[.,$£¥\u20a0-\u20c0]?\d")  # with the block of the signs of currencies
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d[ \t]"
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
@@ -382,7 +382,7 @@ def unbulleted(line: str) -> str:
 def typed_words(text: str) -> str:
     """Return what a person typed as :func:`entries.neutralise` does, but without a bullet's mark at its start.
 
-    Before a number or a sum of money the mark may be a sign, and stays.
+    A dash or plus before a number or a sum of money may be a sign, and stays.
     """
     return entries.neutralise(text if _SIGNED.match(text) else unbulleted(text))
 
