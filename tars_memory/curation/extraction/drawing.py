@@ -71,6 +71,7 @@ def draw(
     known: Known,
     *,
     looks: bool = True,
+    noted: int = 0,
 ) -> Drawn:
     """Return the grounded facts of a conversation, and what it was about.
 
@@ -81,12 +82,13 @@ def draw(
         model: to ask; None uses the rules.
         known: the statements of the vault; only new statements get a second look.
         looks: whether the model is asked for a second look.
+        noted: number of facts of these turns that are noted already: those of the rules are so many more.
 
     Raises:
         ModelUnavailableError: the model can't be used, or its answer can't.
     """
     if model is None:
-        return _by_rules(transcript, new, when)
+        return _by_rules(transcript, new, when, MOST_FACTS + noted)
     found: list[DrawnFact] = []
     dropped: Counter[str] = Counter()
     days = {number: time.date() for number, time in when.items()}
@@ -100,7 +102,7 @@ def draw(
     withdrawn = rules.withdrawn(transcript.turns)
     kept = [fact for fact in found if not any(_overlap(fact.quote, text) for text in withdrawn.get(fact.turn, ()))]
     found, dropped["withdrawn"] = kept, len(found) - len(kept)
-    by_rules = _by_rules(transcript, new, when)
+    by_rules = _by_rules(transcript, new, when, MOST_FACTS)
     facts = _with_asked(found, by_rules.facts)
     # Known or not without the claim: a known fact may be said to be over.
     unknown = [fact for fact in facts if not known.why(fact.text)]
@@ -130,15 +132,15 @@ def _with_asked(found: Sequence[DrawnFact], by_rules: Sequence[DrawnFact]) -> li
     return [*marked, *(fact for fact in asked if not is_found(fact))]
 
 
-def _by_rules(transcript: Transcript, new: Collection[int], when: Moments) -> Drawn:
-    """Return what the rules draw from some turns."""
+def _by_rules(transcript: Transcript, new: Collection[int], when: Moments, most: int) -> Drawn:
+    """Return what the rules draw from some turns, up to the one with which there are most facts."""
     spoken = [turn for turn in transcript.turns if turn.role in ("user", "assistant")]
     days = {number: time.date() for number, time in when.items()}
     speakers = {turn.speaker for turn in spoken if turn.role == "user"}
     # Mask whole turns: a line of a list of codes is not recognised by itself. No sentence with a credential is a fact.
     shown = [turn._replace(text=secrets.mask(turn.text)) if turn.number in new else turn for turn in spoken]
-    found = rules.read(shown, new, days, named=len(speakers) > 1, most=MOST_FACTS)
-    until = found.facts[-1].turn if len(found.facts) >= MOST_FACTS else 0
+    found = rules.read(shown, new, days, named=len(speakers) > 1, most=most)
+    until = found.facts[-1].turn if len(found.facts) >= most else 0
     plain = tuple(fact for fact in found.facts if suspicion.MARK not in fact.quote)
     claimed = rules.claimed(plain, transcript.turns, days)
     secret = {"secret": len(found.facts) - len(plain)} if len(plain) < len(found.facts) else {}

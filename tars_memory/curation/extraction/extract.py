@@ -266,9 +266,10 @@ class Examiner:
 
     def _drawn(self, task: Task) -> Drawn:
         """Return the statements of a conversation."""
-        drawn = drawing.draw(task.shown, task.new, task.when, self._model, self.known, looks=self.looks)
         note = self._session(task.place.path) if self.again and task.place.path else None
         noted = {(fact.text, fact.turn) for fact in note.facts} if note else set()
+        of_task = task.shown, task.new, task.when
+        drawn = drawing.draw(*of_task, self._model, self.known, looks=self.looks, noted=len(noted))
         return drawn._replace(facts=tuple(fact for fact in drawn.facts if (words_of(fact), fact.turn) not in noted))
 
     def _cut(self, task: Task, until: int) -> Task:
