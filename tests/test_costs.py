@@ -34,6 +34,7 @@ from tars_memory.vault import labelled, secrets
 from tars_memory.vault.markdown import document, edits, entries, lines
 from tars_memory.vault.markdown.document import Document, _cached_shape, apply, plain_heading
 from tars_memory.vault.markdown.merging import merge
+from tars_memory.vault.model import Splice
 from tars_memory.vault.vault import has_markers
 
 NOW = datetime.fromisoformat("2026-11-21T14:30:00+00:00")
@@ -340,6 +341,16 @@ def test_all_copies_in_a_note_are_taken_out_in_few_parses(memory: Memory, monkey
     memory.forget("the key")
     assert note.read_text() == "\n".join(others)
     assert len(parsed) < 10
+
+
+def test_lines_near_each_other_are_searched_for_credentials_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    note = b"".join(b"- password: Hase%d!x\n- tea\n" % number for number in range(100, 200))
+    searched: list[str] = []
+    plain = secrets.veil
+    monkeypatch.setattr(secrets, "veil", lambda text: searched.append(text) or plain(text))
+    gone = [Splice(found.start(), found.end(), b"") for found in re.finditer(b"- tea\n", note)]
+    assert all(span.previous.startswith(b"(masked") for span in edits.spans_of(note, gone))
+    assert len(searched) < 4
 
 
 def test_only_entries_with_all_words_of_a_copy_are_taken_apart(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -578,7 +578,7 @@ MAX_LANDMARK_BYTES = 300
 """Maximum length in bytes of a neighbouring line that is kept as a landmark."""
 
 NEAR_BYTES = 2000
-"""Number of bytes before and after a change in which a landmark's credentials are looked for, with their labels."""
+"""Least number of bytes on either side of a change in which a landmark's credentials are looked for, with labels."""
 
 MAX_DIFFED_LINES = 4000
 """Maximum number of differing lines that are compared one by one; a greater difference becomes one splice."""
@@ -685,7 +685,8 @@ def spans_of(data: bytes, splices: Sequence[Splice]) -> list[Span]:
         before = data[start:end]
         after = apply(before, [Splice(s.start - start, s.end - start, s.data) for s in members])
         marks = _neighbour(data, start, -1), _neighbour(data, end, 1)
-        near = data[_line_start(data, max(0, start - NEAR_BYTES)) : end + NEAR_BYTES]
+        first, last = (start // NEAR_BYTES - 1) * NEAR_BYTES, (end // NEAR_BYTES + 2) * NEAR_BYTES
+        near = data[_line_start(data, max(0, first)) : last]  # the same for its neighbours, and searched once
         secret = _secret_lines(near) if any(map(_is_doubtful, marks)) else ()
         spans.append(
             Span(start, before, after, *(_hidden(line) if line and line in secret else line for line in marks))
