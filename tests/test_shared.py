@@ -173,6 +173,18 @@ def test_what_is_forgotten_here_is_hidden_there(office: Office) -> None:
     assert office.looks() == office.before
 
 
+def test_lines_around_a_hit_there_show_nothing_that_is_forgotten_here(office: Office) -> None:
+    far = "\n\n".join(["paint " * 100] * 3)
+    (office.team / "crew.md").write_text(f"# Crew\n\n## Cook\n- Zoe\n\n## Paint\n\n{far}\n- the alarm rings at nine\n")
+    office.person("ann", notes={"Memory.md": "## Notes\n- the alarm rings at nine\n"})
+    with office.memory("ann") as memory:
+        assert "team|- the alarm rings at nine" in texts(memory, "Zoe", around=30)
+        memory.forget("the alarm rings at nine")
+    with office.memory("ann") as memory:
+        found = texts(memory, "Zoe", around=30)
+        assert {"team|- Zoe", "team|## Paint"} < {*found} and "team|- the alarm rings at nine" not in found
+
+
 def test_a_vault_is_searched_once_and_never_by_where_a_command_is_run(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

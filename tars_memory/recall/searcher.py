@@ -264,12 +264,17 @@ class Search:
 
         result = self._ask(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
-        for hit in result.hits if request.around else ():
+        for number, hit in enumerate(result.hits if request.around else ()):
             if not hit.places:  # those of a conversation are lines of a log
                 with contextlib.suppress(errors.NotFoundError):  # only a team's index has it
                     data = workspace.bytes_of(hit.path, hit.vault)
                     own = workspace.interactive and not hit.vault
-                    queries.widen(hit, data if own else vault.secrets.veiled(data), request.around)
+                    data, around = data if own else vault.secrets.veiled(data), request.around
+                    queries.widen(wide := copy(hit), data, around)
+                    while hit.vault and around and workspace.hides(wide.text):  # what was forgotten here is near
+                        around //= 2
+                        queries.widen(wide := copy(hit), data, around)
+                    result.hits[number] = wide
         return result
 
     def _add_shared(
