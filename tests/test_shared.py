@@ -12,10 +12,11 @@ from forked import program, run as forked
 
 from tars_memory.curation import review
 from tars_memory.doors import tools
-from tars_memory.errors import NotFoundError, UsageError
+from tars_memory.errors import NotFoundError, PartialError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.recall.packing import Context
 from tars_memory.testing import HashEmbedder, make_vault
+from tars_memory.workspace import Workspace
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
 TEAM = {
@@ -183,6 +184,19 @@ def test_lines_around_a_hit_there_show_nothing_that_is_forgotten_here(office: Of
     with office.memory("ann") as memory:
         found = texts(memory, "Zoe", around=30)
         assert {"team|- Zoe", "team|## Paint"} < {*found} and "team|- the alarm rings at nine" not in found
+
+
+def test_a_hit_whose_note_can_not_be_read_again_is_shown_without_lines_around(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: str) -> bytes:
+        raise PartialError("it is not a regular file")
+
+    office.person("ann")
+    with office.memory("ann") as memory:
+        found = texts(memory, "key of ann")
+        monkeypatch.setattr(Workspace, "bytes_of", unreadable)
+        assert found and texts(memory, "key of ann", around=2) == found
 
 
 def test_a_vault_is_searched_once_and_never_by_where_a_command_is_run(

@@ -266,7 +266,7 @@ class Search:
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
         for number, hit in enumerate(result.hits if request.around else ()):
             if not hit.places:  # those of a conversation are lines of a log
-                with contextlib.suppress(errors.NotFoundError):  # only a team's index has it
+                with contextlib.suppress(errors.TarsError):  # only a team's index has it, or it can't be read any more
                     data = workspace.bytes_of(hit.path, hit.vault)
                     own = workspace.interactive and not hit.vault
                     data, around = data if own else vault.secrets.veiled(data), request.around
