@@ -26,7 +26,7 @@ from tars_memory.vault.folder import TEMP_SUFFIX, Folder, digest
 from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
 from tars_memory.vault.suspicion import conversion
-from tars_memory.vault.writing import protocol, system as exchanges
+from tars_memory.vault.writing import protocol, system
 from tars_memory.vault.writing.journal import Journal, is_text, replace_file
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
@@ -228,7 +228,7 @@ class Store:
         actor: str,
         options: StoreOptions | None = None,
         dry_run: bool = False,
-        exchange: exchanges.Exchange | None = None,
+        exchange: system.Exchange | None = None,
     ) -> None:
         self.root = root
         self.state = state
@@ -236,7 +236,7 @@ class Store:
         self.actor = actor
         self.options = options or StoreOptions()
         self.dry_run = dry_run
-        self.exchange = exchange or exchanges.of_this_system()
+        self.exchange = exchange or system.of_this_system()
         self.journal = Journal(state / "journal")
         self.spool = Spool(state / "spool")
         self.notices: list[str] = []
@@ -274,7 +274,7 @@ class Store:
         """Lock the vault, begin the transaction that ``make`` returns for its open root, and close it at the end."""
         with contextlib.ExitStack() as stack:
             if not self.dry_run:
-                lock = exchanges.VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
+                lock = system.VaultLock(self.state / "lock", timeout=self.options.lock_timeout, command=command)
                 stack.enter_context(lock.held())
             with writing(os.fspath(self.root)):
                 root = Folder.open(self.root, handles=self.exchange.folder_handles)
@@ -570,7 +570,7 @@ class Spool:
 
         with contextlib.ExitStack() as stack:
             try:
-                lock = exchanges.VaultLock(self.folder / "lock", timeout=0, command="spool")
+                lock = system.VaultLock(self.folder / "lock", timeout=0, command="spool")
                 stack.enter_context(lock.held())
             except (errors.BusyError, errors.UnwritableError):
                 yield []
