@@ -655,3 +655,13 @@ def test_prose_of_a_playbook_goes_by_its_words_and_the_rest_stays(opened: Open, 
         assert note.read_bytes() == b"# Safe\r\n\r\n\r\n1. call Ida\r\n\r\n\r\n- none\r\n"
         memory.forget("the marzipan key is lost", everywhere=True)
     assert not holding(tmp_path, "marzipan") and not holding(tmp_path, "Hazelnut")
+
+
+@pytest.mark.parametrize("others", [("I use C++", "I use C", "I use C#"), ("score is +3", "score is -3", "score is 3")])
+def test_what_differs_in_a_sign_alone_stays(opened: Open, others: tuple[str, ...]) -> None:
+    with opened() as memory:
+        for text in others:
+            memory.remember(text)
+        memory.log(others[0])
+        memory.forget(others[0])
+        assert {entry.text for entry in memory.list()} == set(others[1:])

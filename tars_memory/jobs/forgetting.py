@@ -77,6 +77,8 @@ NAMING = "Topics"
 """The section of a session note that lists the topics of the conversation."""
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d{4}) (.+)\.md")
+_SIGNS = re.compile(r"(?<=\w)[+#]+|(?<![^\s\\])[-+](?=\s?\d)")
+"""Signs that are no words, and still say something else: ``C++`` and ``C#``, ``-5`` and ``+5``."""
 _DATES = re.compile(r"[\[(](?:since|until|by)::[^\[\]()]*[\])]")
 
 
@@ -265,7 +267,7 @@ class Copies:
         return any(within in f" {' '.join(sentence)}" for sentence in sentences)
 
     def is_copy(self, entry: Entry) -> bool:
-        """Whether an entry is a copy: it has the same words, or it shares a block id or a link to one."""
+        """Whether an entry is a copy: it has the same words and signs, or it shares a block id or a link to one."""
         if not self._ids.isdisjoint(_linked_ids(entry)):
             return True
         if entry.path == self._facts:
@@ -274,8 +276,8 @@ class Copies:
         text = folded(entry.text)
         if not any(all(unit in text for unit in words) for words in known):
             return False
-        found = wordings(entry.text)
-        return any(words in found for words in known)
+        found, signs = wordings(entry.text), _SIGNS.findall(entry.text)
+        return any(words in found for words in known) and any(signs == _SIGNS.findall(each) for each in self.texts)
 
     def _grow(self) -> bool:
         """Search the notes once more with the ids and wordings known by now; return whether that found new ones."""

@@ -65,6 +65,8 @@ def test_what_is_worth_keeping_is_kept_in_its_own_words(code: str, sentence: str
         ("I live in Cork, and because I work at Asda I swim.", ["I live in Cork", "I work at Asda I swim"]),
         ("I live in Cork, but since May I work at Asda.", ["I live in Cork, but since May I work at Asda"]),
         ("Tom lives in Bristol and works as a plumber.", ["Tom lives in Bristol", "Tom works as a plumber"]),
+        ("My sister Żaneta lives in Cork.", ["My sister Żaneta lives in Cork"]),
+        ("Meine Schwester Šárka wohnt in Ulm.", ["Meine Schwester Šárka wohnt in Ulm"]),
         (
             "My daughter Mia lives in Bath and works at Asda.",
             ["My daughter Mia lives in Bath", "My daughter Mia works at Asda"],

@@ -85,7 +85,9 @@ ASKS_FOR_TEXT = "turn {number} asks for a text, which the next turn may go on wi
 MOST_TOPICS = 5
 """Maximum number of topics of a conversation."""
 
-_NAME = re.compile(r"(?<=[\w,;'’] )[A-ZÀ-Þ][\w'’&-]{2,}(?: (?:of |de |van |von |der |del |da )?[A-ZÀ-Þ][\w'’&-]+)*")
+_UPPER: str = shared()["names"]["upper"]
+"""Matches a capital letter."""
+_NAME = re.compile(rf"(?<=[\w,;'’] ){_UPPER}[\w'’&-]{{2,}}(?: (?:of |de |van |von |der |del |da )?{_UPPER}[\w'’&-]+)*")
 _LONG = re.compile(r"[^\W\d_]{5,}")
 _NOUN = re.compile(
     r"(?<!\w)(?:(?:the|an?|my|our|el|las?|los|les?|mon|ma|mes|mi[oa]|os?|meu|minha|de|het|mijn|onze?|un[aeo]?|uma?|een)\s+"
@@ -114,13 +116,13 @@ _LABEL = re.compile(r"[^:]*:\s")
 count."""
 _DENIED = re.compile(
     rf",\s+(?:{'|'.join(sorted(statements.NEGATIONS))})\s+(?:\w{{1,3}}\s+)?"
-    r"(?P<value>(?-i:[A-ZÀ-Þ\d])[^,;!?]*?|\w+)(?:, \w+)?\W*$",
+    rf"(?P<value>(?:{_UPPER}|\d)[^,;!?]*?|\w+)(?:, \w+)?\W*$",
     re.IGNORECASE,
 )
 """A name, number or word that is denied at the end of a sentence: ``…, not Dublin``, ``…, nicht in Köln, sorry``."""
 _AMENDS = (
     r"\W*{}(?:\s*[,;:…–—-](?:\W+\w+){0,2}?|(?:\s+\w+){1,2}\s*[,;:…–—-])"
-    r"(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
+    rf"(?:\W+(?:{_UPPER}|\d)[\w.'’-]*){{1,4}}\W*"
 )
 """A denial with nothing but another name or number, after a word or two: ``no, York``, ``nein, ich meine 9500``; but
 ``no Netflix`` is something else.
@@ -133,18 +135,18 @@ _THING = re.compile(
 """A thing behind a first word (``Moment, eine Frage``), which is no name, though German nouns have capital letters."""
 _SALUTATION = re.compile(
     r"\W*(?:dear(?:est)?(?!\sme\b)|querid[oa]s?|"
-    r"(?:liebe[rs]?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|lieve|beste|geachte|prezad[oa]s?)(?=\s(?-i:[A-ZÀ-Þ])))"
+    rf"(?:liebe[rs]?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|lieve|beste|geachte|prezad[oa]s?)(?=\s{_UPPER}))"
     r"\s+(?!(?:(?:claude|chat ?(?:gpt|bot)|gemini|copilot|ki|ai|ia)\b|(?:ass?ist\w+|god|lord|himmel|gott)\s?,))"
     r"[^\W\d_][\w.'-]*(?:\s[^\W\d_][\w.'-]*){0,2}\s?,",
     re.IGNORECASE,
 )
 """The salutation of a letter to somebody else than the one who answers."""
 _PAUSE = re.compile(r"[,;:…–—]|\s-")
-_MEANT = r"\W*(?=\w+\s+(?-i:[a-z])){}(?:\W+(?-i:[A-ZÀ-Þ\d])[\w.'’-]*){1,4}\W*"
+_MEANT = rf"\W*(?=\w+\s+(?-i:[a-z])){{}}(?:\W+(?:{_UPPER}|\d)[\w.'’-]*){{1,4}}\W*"
 """The same of a repair in several words, without a comma: ``I meant York``; but ``Sorry Claude`` speaks to somebody."""
 _SMALL = r"\W*{}\s*[,;:…–—-]\s*([^\W\d_]+)\W*"
 """A denial with nothing but one word: ``no, vegan``."""
-_MEANS = r"\W*{}(?:\W+\w+){0,2}?\W+(?:%s)(?:\s+(?-i:[A-ZÀ-Þ])[\w.'’-]*)?\W*"
+_MEANS = rf"\W*{{}}(?:\W+\w+){{0,2}}?\W+(?:%s)(?:\s+{_UPPER}[\w.'’-]*)?\W*"
 """A repair with nothing but a relative or friend of one's own, who was meant: ``sorry, I meant my cousin``; ``%s`` is
 "my cousin".
 """
@@ -160,7 +162,7 @@ _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s
 """Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
 (``well, I used to``).
 """
-_CAPITAL = re.compile(r"[^\w\s]*[A-ZÀ-Þ\d]")
+_CAPITAL = re.compile(rf"[^\w\s]*(?:{_UPPER}|\d)")
 """The beginning of a word of a name, or of a number."""
 _SUBJECT = re.compile(r"\b(?:i|we|ich|wir|ik|wij)(?= |['’](?:m|re)\b)", re.IGNORECASE)
 """The subject of a statement that another one may share."""
@@ -172,7 +174,7 @@ _WITHOUT_I = ("es", "it", "pt")
 """Languages whose statements begin with the verb: ``soy vegana``."""
 _I_VERB = re.compile(r"(?:\w{1,3} )?\w*(?:o|oy|ou) \w", re.IGNORECASE)
 """The beginning of a statement in one of them: ``peso 60``, ``no soy vegana``."""
-_VALUE = re.compile(r"\s([A-ZÀ-Þ\d][\w.'’-]*)")
+_VALUE = re.compile(rf"\s((?:{_UPPER}|\d)[\w.'’-]*)")
 """A word of a name, or a number, within a statement."""
 _ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 _SINCE = re.compile(r"\b(?:since|seit|desde|depuis|dal?|sinds)(?: \w+){0,3} \d{4}-?", re.IGNORECASE)
