@@ -109,7 +109,7 @@ def test_a_sitting_with_the_keyboard_alone(
     held("script", tm.wait_for("绿茶要用八十度的水", "1 hit, by words"))
     tm.press("C-u")
     tm.type("tea since:soon")
-    tm.wait_for("'soon' is not a date", "1  notes/drinks/Tea.md")  # of whichever hits came last
+    tm.wait_for("'soon' is not a date", " 1  ")  # the hits that came last, of whatever was typed by then
     tm.press("Tab")
     held("review", tm.wait_for("[Review 1]", "[a]ccept"))
     for typed, told in (("r 3", "that is not an answer"), ("?", "accept it as it is")):
