@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import locale
 import os
 import select
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 from cli.dialogue import Dialogue
 from cli.terminal import environment, program, started
+
+from tars_memory.doors.cli.call import Call
 
 KEY = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -164,6 +167,22 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     assert b"to take out:" in said and b"Memory.md:1: a walnut cupboard" in said
     assert b"2026-11-20.md:2: I want a walnut cupboard" in said
     assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)
+
+
+@pytest.mark.parametrize(
+    ("typed", "means"),
+    [("tak", True), ("T", True), ("nie", False), ("y", True), ("n", False), ("tak nie", None), ("1", None)],
+)
+def test_a_word_of_the_language_that_the_locale_names_is_an_answer(
+    typed: str, means: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polish = {locale.YESEXPR: "^[+1tTyY]", locale.NOEXPR: "^[-0nN]"}
+    monkeypatch.setattr(locale, "nl_langinfo", polish.get)
+    before, answers = locale.setlocale(locale.LC_MESSAGES), iter([typed, typed, typed])
+    call = Call({})
+    monkeypatch.setattr(call, "read_answer", lambda: next(answers))
+    assert call.confirmed("forget it?") is bool(means)
+    assert len([*answers]) == (0 if means is None else 2) and locale.setlocale(locale.LC_MESSAGES) == before
 
 
 def test_forget_takes_out_what_it_showed_though_the_line_moves_while_it_asks(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ another program (``--print-prompt``, then ``--reply``), or nobody (``--dry-run``
 
 from __future__ import annotations
 
+import locale
 import os
 import re
 import select
@@ -372,9 +373,13 @@ class Call:
     # ``path:line`` on stdout and notices on stderr
 
     def confirmed(self, question: str, *, enter: bool = False) -> bool:
-        """Ask the person at the terminal; ``y`` or ``yes`` is a yes, Ctrl-C a no, Enter and Ctrl-D are ``enter``."""
+        """Ask the person at the terminal; ``y`` or ``yes`` is a yes, Ctrl-C a no, Enter and Ctrl-D are ``enter``.
+
+        A word of the language that the terminal's locale names is an answer, too.
+        """
         answers = {word: word in YES for word in (*YES, *NO)} | {"": enter}
-        return self._answer(f"{question} [{'Y/n' if enter else 'y/N'}]", answers.get, "y for yes, or n for no")
+        asked = f"{question} [{'Y/n' if enter else 'y/N'}]"
+        return self._answer(asked, lambda typed: answers.get(typed, _in_locale(typed)), "y for yes, or n for no")
 
     def chosen(self, question: str, count: int) -> list[int]:
         """Ask the person at the terminal to choose from a numbered list: by numbers, or ``a`` for all.
@@ -694,6 +699,19 @@ def as_text(came: Iterable[bytes]) -> str:
 
 def _end(number: int, _frame: object) -> None:
     raise Terminated(number)
+
+
+def _in_locale(typed: str) -> bool | None:
+    """Return what one word means as an answer in the person's locale (POSIX ``YESEXPR``); None if nothing."""
+    try:
+        before = locale.setlocale(locale.LC_MESSAGES)
+        locale.setlocale(locale.LC_MESSAGES, "")
+        yes, no = locale.nl_langinfo(locale.YESEXPR), locale.nl_langinfo(locale.NOEXPR)
+        locale.setlocale(locale.LC_MESSAGES, before)  # else errors of the system would be in that language
+        means = [bool(re.match(expression, typed)) for expression in (yes, no)]
+    except (AttributeError, ValueError, locale.Error, re.error):  # Windows has none, and a locale may be missing
+        return None
+    return means[0] if any(means) and not all(means) and typed[:1].isalpha() and len(typed.split()) == 1 else None
 
 
 def _is_terminal(stream: Any) -> bool:
