@@ -168,7 +168,7 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
         says = "would say" if store.dry_run else "says"
         notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
     elif settings:
-        notices.append(f"{why}; to put today's there, write {lines} under [layout] in {CONFIG}")
+        notices.append(f"{why}; to put today's there, write {lines} under [layout] in {_config_of(vault)}")
     notices += _settled_log_heading(there, store, ask) if is_set or not settings else []
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
@@ -231,12 +231,17 @@ def _settled_log_heading(vault: Vault, store: Store, ask: Callable[[str], bool] 
         return []
     has = f"your daily notes have {' and '.join(shared[:3])}, but not {wanted}, under which log writes"
     if len(shared) > 1 or ask is None:
-        return [f"{has}: log_heading under [layout] in {CONFIG} names another heading"]
+        return [f"{has}: log_heading under [layout] in {_config_of(vault)} names another heading"]
     if not ask(f"{has}. {_UNDER.format(shared[0])}"):
         return []
     with store.session("init", vault) as session:
         session.write(CONFIG, lambda data: _config_splices(data or b"", {"log_heading": shared[0]}))
     return [f"{CONFIG} says log_heading = {_text_literal(shared[0])}; tars-memory undo takes that back"]
+
+
+def _config_of(vault: Vault) -> str:
+    """Return how the vault's settings are named to a person who is to write into them."""
+    return CONFIG if (vault.root / CONFIG).exists() else f"a new file {CONFIG}"
 
 
 def _missing_tier_notes(layout: Layout) -> tuple[str, ...]:

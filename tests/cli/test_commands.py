@@ -15,6 +15,7 @@ import pytest
 from fake_memory import DEFAULTS, hit, receipt, result
 
 from tars_memory import errors
+from tars_memory.doors.cli.call import Call
 from tars_memory.doors.cli.commands import health
 from tars_memory.doors.cli.output import Output
 from tars_memory.index import detached
@@ -380,6 +381,18 @@ def test_init(tm: Run, memory: Any) -> None:
     memory.answers["recommended_model"]["installed"] = True
     said = tm("init", "/v").err
     assert "by meaning (it is installed); " in said and "to use it: tars-memory models use multilingual" in said
+
+
+@pytest.mark.parametrize(("shares", "enter"), [({"Polish": 0.6, "German": 0.2}, True), ({"German": 0.3}, False)])
+def test_enter_takes_the_model_that_most_of_the_notes_need(
+    shares: dict[str, float], enter: bool, tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    better = {"model": "multilingual", "why": "so", "megabytes": 72, "installed": True, "languages": shares}
+    memory.answers["recommended_model"] = better
+    monkeypatch.setattr(Call, "interactive", True)
+    monkeypatch.setattr(Call, "read_answer", lambda _: "")
+    tm("init", "/v")
+    assert (("use_model", ("multilingual",), {}) in memory.asked) is enter
 
 
 def test_notes_that_cannot_be_archived_are_not_said_to_need_none(tm: Run, memory: Any) -> None:

@@ -297,7 +297,7 @@ def test_a_no_leaves_the_place_of_days_and_the_next_init_asks_again(tmp_path: Pa
     for _ in range(2):
         report = Memory.init(root, refuse, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW)
         assert report.notices[0].endswith(
-            'to put today\'s there, write daily_folder = "Journal" under [layout] in .tars/config.toml'
+            'to put today\'s there, write daily_folder = "Journal" under [layout] in a new file .tars/config.toml'
         )
     assert asked == ["2 notes in Journal are named by day. Shall today's go there, too?"] * 2
     assert not (root / ".tars/config.toml").exists()

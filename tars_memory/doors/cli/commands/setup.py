@@ -130,7 +130,7 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
         call.out.say(text)
     if use:
         return
-    asked = call.confirmed("search with that model?")
+    asked = call.confirmed("search with that model?", enter=sum(better["languages"].values()) > 0.5)
     for text in memory.use_model(name)["notices"] if asked else [f"to use it: tars-memory models use {name}"]:
         call.out.say(text)
 
