@@ -169,7 +169,8 @@ class Group(TyperGroup):
         if found is None and not ctx.resilient_parsing:
             meant = next((command for command, names in ELSEWHERE.items() if name in names.split()), "")
             similar = [meant] if meant else get_close_matches(name, self.list_commands(ctx), n=2, cutoff=0.65)
-            hint = f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them"
+            search = f"; to search: {PROGRAM} search {' '.join(args)}" if all(word.isalnum() for word in args) else ""
+            hint = f"did you mean {' or '.join(similar)}?" if similar else f"{PROGRAM} --help lists them{search}"
             raise errors.UsageError(f"there is no command {name!r}", hint)
         return name, found, rest
 

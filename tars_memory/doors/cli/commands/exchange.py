@@ -235,7 +235,12 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
         more = f" (left out: {left_out})" if left_out else ""
         summary = f"{counted(facts, 'candidate')} from {counted(len(done.sessions), source)}{more}"
         found = {project_of(session.path): "review" for session in done.sessions if session.facts}
-        call.out.say(f"{summary}: decide with {_in_each(found)}" if facts else summary)
+        kept = (
+            ""
+            if call.dry_run
+            else f"; search finds what {'its' if len(done.sessions) == 1 else 'their'} session note keeps"
+        )
+        call.out.say(summary + (f": decide with {_in_each(found)}" if facts else kept))
     writes = Counter(
         project for project, _ in {(project_of(each.path), each.txn) for each in done.sessions if each.txn}
     )

@@ -433,7 +433,9 @@ def undo(
         if number < SHOWN_WRITES or not call.out.screen:
             own = call.out.screen and write.path.startswith(vault.layout.OURS)
             words = _words((write.before or write.after or write.text).decode("utf-8", "replace")) if own else ""
-            call.out.data(_place(call.out, write.path, write.line) + (f": {line(words)}" if own else ""))
+            gone = call.out.screen and not (own or write.text or call.dry_run)
+            place = _place(call.out, write.path, None if gone else write.line)
+            call.out.data(f"{place}{f': {line(words)}' if own else '  (gone)' if gone else ''}")
         if number >= SHOWN_WRITES:
             continue
         if asks or write.path.startswith(".tars/") or (not write.text and write.path in moved.values()):
