@@ -235,7 +235,7 @@ def test_forget_asks_which_turns_of_the_same_thing_are_withheld(tmp_path: Path, 
     subprocess.run([*call, "sources", "add", str(logs)], env=env, check=True, capture_output=True)
     returned, screen = typed([*call, "forget", "a walnut cupboard"], env, tmp_path, answer, b"]")
     assert returned == 0, screen
-    assert b"you said of the same thing:" in screen and b"how do I oil a cupboard of walnut" in screen
+    assert b"you also said about the same thing:" in screen and b"how do I oil a cupboard of walnut" in screen
     found = subprocess.run([*call, "search", "oil cupboard"], env=env, check=False, capture_output=True).stdout
     assert (b"walnut" in found) is stays
     assert (b"not withheld" in screen) is stays

@@ -183,7 +183,7 @@ def test_a_model_is_checked_once(tm: Callable[..., Answer], monkeypatch: pytest.
     with Loopback([made(lambda body: right(str(body["messages"][-1]["content"])))]) as server:
         told = tm("models", "check", **server.env())
     assert (told.code, told.out) == (0, "")
-    assert "openai/scripted: 24 of 24 judged rightly" in told.err
+    assert "openai/scripted: 24 of 24 judged correctly" in told.err
     with Loopback([made(lambda body: right(str(body["messages"][-1]["content"]), kind="stated"))]) as server:
         told = tm("models", "check", "--json", **server.env())
     assert told.code == 1
@@ -336,6 +336,6 @@ def test_the_commands_to_take_conversations_back_name_their_projects(house: Hous
         said = logs.claude_code(spoken(topic=f"topic {number}"), session=f"session {number}")
         house.log(said.replace(b"/home/anna/code", str(work).encode()), f"{number}.jsonl")
     told = tm("extract", "--model", "none", house.logs).err
-    assert "own: take them back with tars-memory undo --last 1 and undo --last 1 --project 'a boat' and " in told
+    assert "write: undo them with tars-memory undo --last 1 and undo --last 1 --project 'a boat' and " in told
     assert tm("undo", "--last", "1", "--project", "a boat").code == 0
     assert not [*house.root.glob("projects/a boat/**/*.md")] and [*house.root.glob("projects/boat/**/*.md")]

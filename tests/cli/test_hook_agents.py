@@ -293,7 +293,7 @@ def test_cursor_gets_our_server_where_it_can_be_started(env: dict[str, str]) -> 
 def test_no_agent_here_is_said_and_so_is_an_unknown_one(env: dict[str, str]) -> None:
     done = run(env, "install")
     assert done.returncode == 2
-    assert "no agent's settings are here" in done.stderr
+    assert "no agent's settings were found" in done.stderr
     assert "claude (Claude Code)" in done.stderr
     done = run(env, "uninstall")
     assert (done.returncode, done.stderr) == (0, "tars-memory: nothing to do: not installed\n")

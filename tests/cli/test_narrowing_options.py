@@ -97,7 +97,7 @@ def test_narrowed_in_a_pipe(program: Callable[..., tuple[int, str, str]]) -> Non
     assert program(*tea, "--topic", "#food")[1] == "Memory.md:3:- Anna drinks tea #food/tea\n"
     assert program(*tea, "--about", "Nobody")[:2] == (1, "")
     assert program("list", "--about", "ben")[1].endswith("\tMemory.md:4\tBen drinks tea\n")
-    assert program("facts", "--topic", "home") == (1, "", "tars-memory: no such fact is known\n")
+    assert program("facts", "--topic", "home") == (1, "", "tars-memory: no such fact\n")
     assert "Dublin" in program("facts", "--topic", "home", "--all")[1]
     told = json.loads(program("context", "--about", "Anna", "--found-only", "--json")[1])
     assert [block["text"] for block in told["blocks"]] == ["## Anna", "- lives in:: Cork"]

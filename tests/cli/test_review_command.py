@@ -280,7 +280,7 @@ def test_what_undo_and_tidy_tell_after_it_is_for_a_person(shell: Shell) -> None:
     assert '{"id"' not in undone.stderr
     assert "[rejected]" in undone.stderr
     (shell.root / "Procedural.md").write_text("## Notes\n- be kind\n-\n", encoding="utf-8")
-    assert "tars-memory tidy --apply mends" in run("tidy").stderr
+    assert "tars-memory tidy --apply fixes" in run("tidy").stderr
     left = run("tidy", "--apply")
     assert (left.returncode, left.stdout.split()[0]) == (1, "left")
     assert "mends" not in left.stderr

@@ -782,12 +782,12 @@ def _reader(takes: str) -> Callable[[str], str] | None:
 
 
 ABOUT = option("--about", "NAME", "Only lines about NAME; repeatable.")
-TOPIC = option("--topic", "TAG", "Only below this tag or topic; repeatable.")
-ENDED = flag("--ended", "Also what has ended or expired.", "--expired")
-AS_OF = option("--as-of", "DATE", "As it held on this day.")
+TOPIC = option("--topic", "TAG", "Only lines with this tag or topic; repeatable.")
+ENDED = flag("--ended", "Include what has ended or expired.", "--expired")
+AS_OF = option("--as-of", "DATE", "What held on this day.")
 """Filters that several commands take."""
 
-REF = word("REF", "Its REF, the number of a hit of the last search, or words that only it holds.")
+REF = word("REF", "Its REF, a hit's number in the last search, or words that only it contains.")
 
 HELP = ("--help", "-h")
 SHARED = ("vault", "project", "json", "quiet", "no_pager", "now", "dry_run", "help")
@@ -1040,7 +1040,7 @@ def command(
     return known
 
 
-PRINT_PROMPT = flag("--print-prompt", "Print what a model would be asked, for another program.")
+PRINT_PROMPT = flag("--print-prompt", "Print the model's prompt, for another program.")
 REPLY_FILE = option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin.")
 
 

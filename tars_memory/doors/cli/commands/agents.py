@@ -26,7 +26,7 @@ tm learn how I release a version        # your editor opens
 tm learn how I release --when "a version is ready" --file release.md
 git log --oneline | tm learn --stdin how this was done
 """,
-    exits="2 there is such a playbook and it says something else, or the steps are missing",
+    exits="2 a playbook with this title says something else, or the steps are missing",
     answers="""
 as remember
 """,
@@ -39,11 +39,11 @@ def learn(
     file: str | None = option("--file", "FILE", "Take the steps from a file."),
     edit: bool = flag("--edit", "Write the steps in your editor.", "-e"),
 ) -> int:
-    """Write down how something is done: a playbook, a note of its own in playbooks/. Prints path:line.
+    """Write down how something is done, as a playbook: a note in playbooks/. Prints path:line.
 
     The steps are markdown; several plain lines are numbered. At a terminal without --stdin or --file your editor opens.
-    Only a person at a terminal writes a playbook at once: from a script or an agent it becomes a proposal that waits
-    for review. context gives the one that fits a question. A playbook that is there is never overwritten.
+    A person at a terminal writes the note directly; a script or an agent makes a proposal that waits for review.
+    context shows the playbook that fits a question. An existing playbook is never overwritten.
     """
     call.hold("learn", when="")
     heading = call.ask_about_secrets(call.words(title, "TITLE"))
@@ -68,7 +68,7 @@ def _steps(call: Call, title: str, *, stdin: bool, file: str | None, edit: bool)
         return text_in(file, "name a text file with the steps").removeprefix("\ufeff")
     if not call.interactive:
         raise UsageError("the steps are missing", "pipe them in with --stdin, or name a file: --file steps.md")
-    comments = [title, "the steps, as markdown or a line each"]
+    comments = [title, "the steps, as markdown or one per line"]
     written = cli.approve.in_editor(call, BLANK, comments, instead="give the steps with --stdin or --file")
     steps = "" if written == BLANK.strip() else written
     if call.typed is not None:
@@ -85,7 +85,7 @@ tm playbooks
 tm playbooks how I release            # print it
 tm playbooks how I release --pin
 """,
-    exits="1 no playbooks, or none of that name, 2 several have it (they are listed)",
+    exits="1 no playbooks, or none with that name, 2 several have it (they are listed)",
     answers="""
 playbooks[].path title when: its note, its heading, when to use it
 playbooks[].created used: days; null if not known
@@ -104,12 +104,13 @@ def playbooks(
     call: Call,
     name: list[str] | None = word("[PLAYBOOK…]", "Its name, title or path."),
     pin: bool = flag("--pin", "Keep it in prompts, used or not."),
-    unpin: bool = flag("--unpin", "Let it leave prompts when it is not used."),
+    unpin: bool = flag("--unpin", "Leave it out of prompts when it is not used."),
 ) -> int:
     """List the playbooks with their last use, or print one, which counts as a use.
 
-    A playbook that was not used for 90 days (playbook_days of [recall]) leaves prompts, never the vault; a use or --pin
-    brings it back. In a pipe one line a playbook, with tabs: path, last use, state, title. Exit 1 if there are none.
+    A playbook that is not used for 90 days (playbook_days of [recall]) is left out of prompts, but stays in the vault;
+    using or pinning it brings it back. In a pipe, one tab-separated line per playbook: path, last use, state, title.
+    Exit 1 if there are none.
     """
     wanted = " ".join(name or ())
     one_only({"--pin": pin, "--unpin": unpin})
@@ -119,7 +120,7 @@ def playbooks(
         return _list(call)
     wanted = call.note(wanted)
     if pin or unpin:
-        return call.report(call.memory().pin(wanted, pinned=pin), repeated="it is so already; nothing was written")
+        return call.report(call.memory().pin(wanted, pinned=pin), repeated="it already is; nothing was written")
     found, text = call.memory().playbook(wanted)
     if not call.answered({**_json(call, found), "text": text}):
         call.out.data(clean(text).rstrip("\n"))
@@ -166,7 +167,7 @@ tm topic "build system" --agent claude make test needs three minutes
 tm topic "build system" --agent claude    # print it
 tm topic --agent claude                   # all of them
 """,
-    exits="1 no notes, or none of that name; 2 it would go beyond the limits",
+    exits="1 no notes, or none with that name; 2 beyond the limits",
     answers="""
 as remember
 [with TOPIC alone]
@@ -183,15 +184,15 @@ def topic(
     name: str | None = word("[TOPIC]", "In quotes if it has several words."),
     text: list[str] | None = word("[TEXT…]", "All remaining words."),
     agent: str | None = option(
-        "--agent", "NAME", "The agent whose notes these are (TARS_AUTHOR, or the one that calls)."
+        "--agent", "NAME", "The agent that owns the notes (default: TARS_AUTHOR, or the caller)."
     ),
     stdin: bool = flag("--stdin", "Take the text from stdin, all of it as one line."),
 ) -> int:
     """Add a line to a topic note that an agent keeps for itself, in agents/NAME/; print path:line.
 
     Without TEXT print the note, without TOPIC list the agent's notes. Such a note is not a tier: context shows it to
-    that agent alone, as data. It may have 8000 characters, and an agent 100 of them ([limits]); edit and forget take
-    its lines by REF or path:line.
+    that agent alone, as data. A note may have 8000 characters, and an agent 100 notes ([limits]); edit and forget take
+    a line by REF or path:line.
     """
     whose = agent or _caller(call)
     if name and (text or stdin):
@@ -272,7 +273,7 @@ def mcp(call: Call) -> int:
         from tars_memory.doors import mcp as protocol
     except ImportError as error:
         raise UsageError(
-            f"mcp needs the MCP SDK, 2.3 or newer, which is not here ({error})", installing("mcp")
+            f"mcp needs the MCP SDK, 2.3 or newer, which is not installed ({error})", installing("mcp")
         ) from None
 
     def failed(error: Exception) -> None:

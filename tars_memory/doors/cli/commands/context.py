@@ -36,16 +36,16 @@ blocks[].vault: of lines of a shared vault: its name; `path` is absolute then
 )
 def context(
     call: Call,
-    question: list[str] | None = word("[QUESTION…]", "In plain words; nothing in it is an operator."),
+    question: list[str] | None = word("[QUESTION…]", "In plain words; operators have no meaning here."),
     budget: int | None = option("--budget", "N", "At most N tokens (2000).", least=0),
-    window: int | None = option("--window", "N", "Shares of a model's window of N tokens.", least=0),
+    window: int | None = option("--window", "N", "Set the budget as a share of a model's window of N tokens.", least=0),
     days: int | None = option("--days", "N", "The last N daily notes; 1 is today's (1).", least=0, most=366),
     file_cap: int | None = option("--file-cap", "N", "At most N characters of one loaded note (20000).", least=0),
     format_: str | None = option("--format", "FORMAT", "text or json."),
-    found_only: bool = flag("--found-only", "Only what the question finds, not what is always loaded."),
+    found_only: bool = flag("--found-only", "Print only what the question finds, not what is always loaded."),
     about: list[str] | None = option("--about", "NAME", "Find only lines about NAME; repeatable."),
-    topic: list[str] | None = option("--topic", "TAG", "Find only below this tag or topic; repeatable."),
-    agent: str | None = option("--agent", "NAME", "Also from the notes of this agent, agents/NAME/."),
+    topic: list[str] | None = option("--topic", "TAG", "Find only lines with this tag or topic; repeatable."),
+    agent: str | None = option("--agent", "NAME", "Include this agent's own notes, agents/NAME/."),
     ended: bool = ENDED,
     as_of: str | None = AS_OF,
     stdin: bool = flag("--stdin", "Take the question from stdin."),
@@ -54,7 +54,7 @@ def context(
     today's note.
 
     It never takes more tokens than the budget (a token is 4 characters), asks no model and writes nothing. stderr
-    says what was left out. Exit 0 also if there is nothing to say.
+    says what was left out. Exit 0 even if there is nothing to print.
     """
     one_of(FORMATS, format_, "--format ")
     one_only({"QUESTION": question, "--stdin": stdin})

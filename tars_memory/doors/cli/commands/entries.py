@@ -40,7 +40,7 @@ def list_(
 ) -> int:
     """List the entries of Memory.md and Procedural.md, or of one tier, each with its REF.
 
-    In a pipe one line an entry, with tabs: REF, path:line, text. Exit 1 if there are none.
+    In a pipe, one tab-separated line per entry: REF, path:line, text. Exit 1 if there are none.
     """
     given = {"about": [call.note(name) for name in about or ()], "topics": topic}
     narrowed: dict[str, Any] = {name: tuple(names) for name, names in given.items() if names}
@@ -106,12 +106,12 @@ chain[].actor txn: who wrote it
 """,
 )
 def why(
-    call: Call, target: list[str] | None = word("[REF]", "Its REF, the number of a hit, or words that only it holds.")
+    call: Call, target: list[str] | None = word("[REF]", "Its REF, a hit's number, or words that only it contains.")
 ) -> int:
-    """Show where a line came from: who approved it, the day that noted it, who said it, and what it replaced.
+    """Show where a line came from: who approved it, the daily note it was in, who said it, and what it replaced.
 
-    Without REF it explains the first hit of the last search, the one that open opens. It is read from the notes and the
-    journal. Where the trail ends, it says so.
+    Without REF it explains the first hit of the last search, the one that open opens. The trail comes from the notes
+    and the journal; where it ends, why says so.
     """
     trail = call.memory().why(call.target(call.words(target, "REF"))) if target else _why_hit(call)
     if call.answered(trail):
@@ -134,8 +134,7 @@ def _why_hit(call: Call) -> "Trail":
         return call.memory().why(f"{path}:{at}")
     except NotFoundError:
         raise NotFoundError(
-            f"the last hit, {call.out.place(path, at)}, is not an entry of the memory, so nothing is known of where it "
-            "came from",
+            f"the last hit, {call.out.place(path, at)}, is not an entry of the memory: its origin isn't known",
             "name an entry by its REF or its words; tars-memory list shows them",
         ) from None
 
@@ -171,7 +170,7 @@ tm headings Memory
 tm headings Memory --add Travel
 tm headings Memory --remove Travel
 """,
-    exits="1 no headings, no such note or heading (those that there are are listed), 2 there is text under it",
+    exits="1 no headings, no such note or heading (existing ones are listed), 2 there is text under it",
     answers="""
 path: the note
 headings[].line level title: where, how deep, its words
@@ -189,8 +188,9 @@ def headings(
 ) -> int:
     """List a note's headings with the number of their bullets; add one at its end, or remove one.
 
-    Only the memory's own notes are changed. A heading with text under it is removed with that: on a terminal after a
-    question, elsewhere with --yes. In a pipe one line a heading, with tabs: path:line, title, bullets.
+    Only the memory's own notes are changed. A heading with text under it is removed together with the text: at a
+    terminal after you confirm, elsewhere with --yes. In a pipe, one tab-separated line per heading: path:line, title,
+    bullets.
     """
     name, memory = call.note(call.words(note, "NOTE")), call.memory()
     one_only({"--add": add is not None, "--remove": remove is not None})
@@ -230,7 +230,7 @@ VERBS = {
 """How each is called."""
 
 
-MISSING = "no such fact is known"
+MISSING = "no such fact"
 
 
 @command(
@@ -240,7 +240,7 @@ MISSING = "no such fact is known"
     examples="""
 tm facts add Anna "lives in" Cork      # ends "lives in Dublin" today
 tm facts Anna --as-of 2025             # what was true then
-tm facts Anna --timeline               # in order of time, drawn on a terminal
+tm facts Anna --timeline               # in chronological order, drawn on a terminal
 tm facts Anna --mermaid | tm new --stdin "Anna in time"
 tm facts end 7f3ak2cq --on 2026-11-01
 """,
@@ -264,18 +264,18 @@ def facts(
     call: Call,
     words: list[str] | None = word("[ABOUT | add S P O | end REF | remove REF]", "A name; or what to do."),
     as_of: str | None = option("--as-of", "DATE", "What held on this day."),
-    topic: list[str] | None = option("--topic", "TAG", "Only below this tag; repeatable."),
-    all_: bool = flag("--all", "Also facts that have ended or not begun."),
-    in_time: bool = flag("--timeline", "In order of time, ended ones too."),
-    mermaid: bool = flag("--mermaid", "As --timeline, as a chart for Obsidian."),
+    topic: list[str] | None = option("--topic", "TAG", "Only facts with this tag; repeatable."),
+    all_: bool = flag("--all", "Include facts that have ended or not yet begun."),
+    in_time: bool = flag("--timeline", "In chronological order, including ended facts."),
+    mermaid: bool = flag("--mermaid", "Like --timeline, as a chart for Obsidian."),
     since: str | None = option("--since", "DATE", "add: its first day."),
-    until: str | None = option("--until", "DATE", "add: the first day that it no longer holds."),
-    on: str | None = option("--on", "DATE", "end: on this day (today)."),
+    until: str | None = option("--until", "DATE", "add: the first day on which it no longer holds."),
+    on: str | None = option("--on", "DATE", "end: the day it ends (default: today)."),
 ) -> int:
-    """List what is true, all of it or about one name. Or add, end or remove a fact.
+    """List what is true, in all or about one name; or add, end or remove a fact.
 
-    A predicate that holds one value at a time ends its old value, which stays in Facts.md. A fact holds from its since
-    day until the day before its until day.
+    If a predicate has one value at a time, a new value ends the old one, which stays in Facts.md. A fact holds from its
+    since date to the day before its until date.
     """
     if words and words[0] in VERBS:
         return _change(
@@ -287,7 +287,9 @@ def facts(
     name = " ".join(words or ()) or None
     if in_time or mermaid:
         if as_of is not None or topic:
-            raise UsageError("--timeline beside --as-of or --topic", "a timeline shows every day; leave those out")
+            raise UsageError(
+                "--timeline beside --as-of or --topic", "a timeline covers all days; leave those options out"
+            )
         in_order = call.memory().timeline(name)
         return _chart(call, in_order) if mermaid else _show_facts(call, in_order, in_time=True)
     topics: dict[str, Any] = {"topics": tuple(topic)} if topic else {}
@@ -403,9 +405,9 @@ as facts
 """,
 )
 def timeline(call: Call, about: list[str] | None = word("ABOUT…", "A name, as subject or object.")) -> int:
-    """List all facts about a name in order of time, ended ones too. Those without a date come last.
+    """List all facts about a name in chronological order, including ended ones. Those without a date come last.
 
-    The same as `facts --timeline`.
+    The same as facts --timeline.
     """
     name = call.words(about, "ABOUT")
     return _show_facts(call, call.memory().timeline(name), in_time=True)

@@ -66,19 +66,19 @@ def extract(
     call: Call,
     files: list[str] = word("FILES…", "Chat logs, folders of them, or - for stdin.", default=...),
     keep: str | None = option("--keep", "WHAT", "What a session note keeps: exchanges, facts, quotes or full."),
-    force: bool = flag("--force", "Short conversations too, and again what was examined before."),
-    auto: bool = flag("--auto", "Called by a hook or by cron: do nothing if TARS_AUTO_EXTRACT=0."),
-    model: str | None = option("--model", "NAME", "Ask this model; none uses the built-in rules."),
+    force: bool = flag("--force", "Include short conversations and turns examined before."),
+    auto: bool = flag("--auto", "For hooks and cron: do nothing if TARS_AUTO_EXTRACT=0."),
+    model: str | None = option("--model", "NAME", 'Ask this model; "none" uses the built-in rules.'),
     print_prompt: bool = PRINT_PROMPT,
     reply: list[str] | None = option("--reply", "FILE", "Take a model's answer from FILE, or - for stdin; repeatable."),
 ) -> int:
     """Find facts, preferences and decisions in conversations, each with the words it rests on.
 
-    They become [extracted] lines in the notes of the days they were said on, and a session note for each conversation;
-    in review you decide what is kept. Turns that were examined before are skipped; with --force they give only what is
-    new. Without --model the built-in rules look for what you asked to be remembered and for plain statements about
-    yourself. With a model, --dry-run shows what would be sent and its cost; after --print-prompt and a first --reply
-    comes the prompt of the second look.
+    They become [extracted] lines in the daily notes of the days they were said, with a session note for each
+    conversation; in review you decide what to keep. Turns that were examined before are skipped; --force examines them
+    again, and adds only what is new. Without --model the built-in rules look for what you asked to be remembered and
+    for plain statements about yourself. With a model, --dry-run shows what would be sent and its cost; after
+    --print-prompt and a first --reply, extract prints the prompt of the second look.
     """
     sources = _awaited(call, _with_stdin(files, reply or ()))
     answers = _answers(reply) if reply else None
@@ -122,11 +122,11 @@ def import_(
     sources: list[str] = word("FROM…", "Files, folders, or - for stdin.", default=...),
     form: str | None = option("--format", "NAME", "Read it as instructions, claude-memory, basic-memory or mem0."),
 ) -> int:
-    """Take over CLAUDE.md and AGENTS.md, Claude Code's auto-memory, Basic Memory's notes and Mem0's exports.
+    """Import CLAUDE.md and AGENTS.md Claude Code's auto-memory, Basic Memory's notes and Mem0's exports.
 
-    Each statement waits for review, with its words, its place and its day: instructions as rules, all else as facts.
-    What the memory knows or refused already is left out, so a second run adds only what is new. The sources are only
-    read; one undo takes back all that a run wrote.
+    Each statement waits for review, with its words, its place and its day: instructions as rules, everything else as
+    facts. What the memory already has, and what you rejected, is left out, so a second run adds only what is new. The
+    sources are only read; one undo takes back a whole run.
     """
     done = call.memory().import_memories(_awaited(call, _with_stdin(sources)), form=form)
     return _report(call, done, "source", "statement")
@@ -139,7 +139,7 @@ def _with_stdin(files: list[str], others: "Iterable[str]" = ()) -> list[Any]:
         UsageError: ``-`` is there more than once, in the files and in ``others``.
     """
     if [*files, *others].count("-") > 1:
-        raise UsageError("stdin can be read once only", "give - once")
+        raise UsageError("stdin can be read only once", "give - once")
     return [sys.stdin.buffer if name == "-" else name for name in files]
 
 
@@ -246,7 +246,7 @@ def _say_sum(call: Call, done: "Extracted", source: str) -> None:
     )
     if writes.total() > 1:
         undos = {project: f"undo --last {count}" for project, count in writes.items()}  # each takes back its project's
-        call.out.say(f"each is a write of its own: take them back with {_in_each(undos)}")
+        call.out.say(f"each is a separate write: undo them with {_in_each(undos)}")
 
 
 def _in_each(commands: dict[str, str]) -> str:
@@ -272,7 +272,7 @@ nights: whether `sleep` ran in the last three days
 )
 def sources(
     call: Call,
-    action: str = word("[list|add|remove]", "List them, add or remove one.", default="list"),
+    action: str = word("[list|add|remove]", "List them, add some or remove some.", default="list"),
     paths: list[str] | None = word("[PATH…]", "Logs, or folders of logs."),
 ) -> int:
     """Name the logs of your conversations with models, so that search and context find what you said in them.
@@ -319,7 +319,7 @@ tm sql    # the tables and their columns
 tm sql "select tag, count(*) from tags group by tag"
 tm sql --csv "select subject, predicate, object from facts where current"
 """,
-    exits="1 no rows, 2 no such table, or more than a query, 3 stopped by --timeout",
+    exits="1 no rows, 2 no such table, or more than one query 3 stopped by --timeout",
     answers="""
 columns: their names, in order
 rows: an object for each row, its members named by the columns
@@ -331,20 +331,20 @@ tables[].columns[].meaning: what it holds
 )
 def sql(
     call: Call,
-    query: list[str] | None = word("[QUERY…]", "One SELECT; none: list the tables."),
-    csv_: bool = flag("--csv", "Print CSV, the columns first."),
-    nl: bool = flag("--nl", "Print a JSON object a row."),
-    table: bool = flag("--table", "Print columns that line up, in a pipe too."),
+    query: list[str] | None = word("[QUERY…]", "One SELECT; without it, list the tables."),
+    csv_: bool = flag("--csv", "Print CSV, with a header."),
+    nl: bool = flag("--nl", "Print one JSON object per row."),
+    table: bool = flag("--table", "Print aligned columns, even in a pipe."),
     timeout: float = option(
-        "--timeout", "SECONDS", "Stop the query after so long (10).", least=0.01, default=SQL_SECONDS
+        "--timeout", "SECONDS", "Stop the query after this time (10).", least=0.01, default=SQL_SECONDS
     ),
 ) -> int:
-    """Ask the index by SQL: one query that reads, over the notes that a search would see.
+    """Query the index with SQL: one read-only query over the notes that a search would see.
 
-    It works on a copy of the tables that holds these notes alone: no notes of other projects, no conversations. Nothing
-    can be written. Without a query it lists the tables and their columns.
+    It works on a copy of the tables with these notes only: no notes of other projects, no conversations. Nothing can be
+    written. Without a query it lists the tables and their columns.
 
-    In a pipe one line a row, with tabs. Exit 1 if there are no rows.
+    In a pipe, one tab-separated line per row. Exit 1 if there are no rows.
     """
     if sum((csv_, nl, table, call.out.json)) > 1:
         raise UsageError("only one of --csv, --nl, --table and --json", "leave the others out")
@@ -412,7 +412,7 @@ def _tables(call: Call) -> int:
 tm export memory.db
 tm export website.db --project website
 """,
-    exits="2 an unknown ending, or a file that is there, 5 the file can't be written",
+    exits="2 an unknown ending, or the file exists, 5 the file can't be written",
     answers="""
 file: that was written
 tables: how many rows of each table
@@ -423,10 +423,10 @@ def export(
     file: Path = word("FILE", "A name that ends in .db, .sqlite or .sqlite3.", default=...),
     replace: bool = flag("--replace", "Overwrite an existing file."),
 ) -> int:
-    """Write the tables of `sql` into a file: a SQLite database that Datasette and any other tool opens.
+    """Write the tables of sql to a file: a SQLite database, for Datasette and other tools.
 
-    It holds what a search here would see, credentials masked; no notes of other projects and no conversations. Only you
-    can read the file. It is a copy: nothing that is changed in it comes back.
+    It contains what a search here would see, with credentials masked; no notes of other projects and no conversations.
+    Only you can read the file. It is a copy: changes to it don't reach the vault.
     """
     memory = call.memory()
     (call.out.progress() or call.out.announce)("writing the tables", 0, 0)

@@ -1,4 +1,4 @@
-"""Commands that check, mend and refresh the memory (``status``, ``doctor``, ``reindex``, ``verify``), and that choose
+"""Commands that check, fix and refresh the memory (``status``, ``doctor``, ``reindex``, ``verify``), and that choose
 models and measure search (``models``, ``eval``).
 """
 
@@ -53,8 +53,8 @@ index.driver sqlite fts5 vec reason: the SQLite in use
 model.name usable fingerprint: or `reason` and `hint`
 waiting.spool unfinished proposals review lines ticks: what waits: `review` proposals with so many `lines`
 rules.unapproved lines: rules that nobody approved here
-growth.weeks: lines added less those taken out, in each of the last twelve weeks, this one last
-loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in so many days
+growth.weeks: lines added minus lines removed, in each of the last twelve weeks, this one last
+loaded.tokens grown left_out budget days notes: what every prompt begins with, and its growth in `days` days
 sources: as `sources` says, or null
 team: of a team's index `server`, `published` (UTC), `by` (machine), `notes`, `chunks`, `vectors`, `bytes`, `problem`
 settings: those that are set
@@ -63,8 +63,8 @@ places: `settings` (the file), `state` and `cache` of all vaults
 shared[].name path: the shared vaults that are searched
 """,
 )
-def status(call: Call, verbose: bool = flag("--verbose", "Show everything, not ten lines.")) -> int:
-    """Show in ten lines the vault, where history and index are kept, what waits for you and what to do next."""
+def status(call: Call, verbose: bool = flag("--verbose", "Show everything instead of ten lines.")) -> int:
+    """Show the vault, where history and index are kept, what waits for you and what to do next, in ten lines."""
     state = dict(call.memory().status())
     notices = state.get("notices") or ()
     if call.out.json or verbose:
@@ -118,10 +118,10 @@ def _summary(state: Mapping[str, Any], *, bars: bool) -> list[tuple[str, str]]:
     if shared := state.get("shared"):
         rows.append(("shared", ", ".join(line(other["name"]) for other in shared)))
     grown = f", {loaded['grown']:+} in {counted(loaded['days'], 'day')}" if loaded["grown"] else ""
-    cut = f"; {counted(loaded['left_out'], 'line')} found no room" if loaded["left_out"] else ""
+    cut = f"; {counted(loaded['left_out'], 'line')} left out for lack of room" if loaded["left_out"] else ""
     large = [path for path, note in loaded["notes"].items() if 0 < note["limit"] < note["characters"]]
     cut += f"; large: {', '.join(map(line, large))}" if large else ""
-    begin = f"begin with {counted(loaded['tokens'], 'token')} of your notes, of {loaded['budget']:,} at most"
+    begin = f"begin with {counted(loaded['tokens'], 'token')} of your notes (at most {loaded['budget']:,})"
     rows.append(("prompts", f"{begin}{grown}{cut}"))
     if unapproved:
         rows.append(("rules", f"{unapproved} that nobody approved here: agents get them as text, not as rules"))
@@ -163,7 +163,7 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
     name, pending = line(str(model["name"])), index.get("pending_vectors")
     if index.get("model") not in (None, model.get("fingerprint")):
         made = ", which it does now" if background["running"] else ""
-        return f"search by meaning goes by the former model until {name} has read every passage{made}"
+        return f"search by meaning uses the former model until {name} has read every passage{made}"
     share = f"{min(99, background['covers'])} % of the passages" if background["covers"] else "no passage yet"
     if not pending:
         share = "all passages" if pending is not None else "no passage yet"
@@ -178,9 +178,9 @@ def _semantic(model: Mapping[str, Any], background: Mapping[str, Any], index: Ma
     writes=True,
     examples="""
 tm doctor
-tm doctor --fix                  # mends indexes and leftovers, never a note
-tm doctor --index                # is the index what the notes say?
-tm doctor --restore all          # write lost lines again
+tm doctor --fix                  # fixes indexes and leftovers, never a note
+tm doctor --index                # does the index agree with the notes?
+tm doctor --restore all          # writes lost lines again
 tm doctor --adopt /old/place     # after you moved the vault
 """,
     exits="1 findings are left",
@@ -195,15 +195,18 @@ as verify
 def doctor(
     call: Call,
     path: str | None = word("[PATH]", "With --adopt: where the vault was before it was moved."),
-    fix: bool = flag("--fix", "Mend what is safe to mend."),
-    restore: str | None = option("--restore", "TXN", "Write the lost lines of this write again (all: of any)."),
-    adopt: bool = flag("--adopt", "Take over the history and undo kept for PATH."),
-    drop: str | None = option("--drop", "ITEM", "Take a text out of the spool into a file."),
-    index: bool = flag("--index", "Compare the index with what a rebuild would hold."),
+    fix: bool = flag("--fix", "Fix what is safe to fix."),
+    restore: str | None = option(
+        "--restore", "TXN", "Write this write's lost lines again (all: those of every write)."
+    ),
+    adopt: bool = flag("--adopt", "Take over the history kept for PATH."),
+    drop: str | None = option("--drop", "ITEM", "Move a text from the spool to a file."),
+    index: bool = flag("--index", "Compare the index with the notes."),
 ) -> int:
-    """Mend what a crash left, write what waits in the spool, and check writes, syncs, rights, model and index.
+    """Repair what a crash left behind, write what waits in the spool, and check writes, syncs, permissions, model and
+    index.
 
-    Prints each finding with what to do; exit 1 if any are left. With --dry-run it only looks.
+    Prints each finding with what to do about it; exit 1 if any are left. With --dry-run it only checks.
     """
     restores, drops = restore is not None, drop is not None
     one_only({"--fix": fix, "--index": index, "--restore": restores, "--drop": drops, "--adopt": adopt})
@@ -213,7 +216,7 @@ def doctor(
         raise UsageError(f"{path!r} without --adopt", "to take over the history of a moved vault: doctor --adopt PATH")
     if drop is not None:
         kept = call.memory().drop(drop)
-        call.out.data(clean(str(kept))) if kept else call.out.say("dropped; it was a removal, and holds no words")
+        call.out.data(clean(str(kept))) if kept else call.out.say("dropped; it was a removal, without any words")
         return 0
     if restore is not None:
         for written in call.memory().restore(restore):
@@ -272,7 +275,7 @@ tm reindex --full       # a new index; vectors are kept
     answers="""
 changed removed: notes
 vectors: passages that got a vector
-pending_vectors: passages that are found only by their words so far
+pending_vectors: passages without a vector yet
 stale: notes not read yet
 skipped: files that are not notes, counted by reason
 took: seconds
@@ -282,11 +285,11 @@ published: what a team's index was given; empty without one
 def reindex(
     call: Call,
     full: bool = flag("--full", "Read every note again, into a new index."),
-    no_embed: bool = flag("--no-embed", "Words only; leave the vectors for later."),
+    no_embed: bool = flag("--no-embed", "Index words only; leave the vectors for later."),
 ) -> int:
-    """Bring the index up to date with the notes, and make the vectors that are missing. Never changes a note.
+    """Bring the index up to date with the notes, and make missing vectors. Never changes a note.
 
-    Shows progress on a terminal. Ctrl-C (exit 130) stops it; the next run goes on there.
+    Shows progress on a terminal. Ctrl-C (exit 130) stops it; the next run continues there.
     """
     memory, progress = call.memory(), call.out.progress()
     report = memory.reindex(full=full, embed=not no_embed, progress=progress)
@@ -350,9 +353,10 @@ differences: a sentence each
 """,
 )
 def verify(call: Call) -> int:
-    """Compare the index with what a rebuild from the notes would hold, and print each difference. Exit 1 if any.
+    """Compare the index with what a rebuild from the notes would contain, and print each difference. Exit 1 if there
+    are any.
 
-    The same as `doctor --index`.
+    The same as doctor --index.
     """
     differences = [str(difference) for difference in call.memory().verify()]
     if not call.answered({"differences": differences}):
@@ -371,9 +375,9 @@ tm models --all
 tm models use multilingual
 tm models check gemini/gemini-2.5-flash
 """,
-    exits="1 the language model failed the check, 7 a model can't be had",
+    exits="1 the language model failed the check, 7 the model can't be installed",
     answers="""
-models[].name installed current recommended languages megabytes: each model, those to download as well
+models[].name installed current recommended languages megabytes: each model, including those that can be downloaded
 models[].seconds: about how long the vectors of this vault take, 0 if unknown (installed models only)
 models[].dimension gigabytes: of models that can be downloaded
 [use]
@@ -388,12 +392,13 @@ def models(
     action: str = word("[list|use|check]", "List them, use one, or check a language model.", default="list"),
     name: str | None = word("[NAME]", "The model to use or to check."),
     folder: str | None = option("--from", "FOLDER", "Take its files from here instead of downloading."),
-    all_: bool = flag("--all", "List also those that could be downloaded."),
+    all_: bool = flag("--all", "Include models that can be downloaded."),
 ) -> int:
-    """List the embedding models that are here or fit your notes, or use another one. Only models use downloads any.
+    """List the embedding models that are installed or fit your notes, or switch to another one. Only models use
+    downloads.
 
-    check asks a language model 24 test sentences. One that judges fewer than 20 right is not asked for a second look
-    any more.
+    check has a language model judge 24 test sentences. A model that gets fewer than 20 right is no longer asked for a
+    second look.
     """
     if action == "check" and not folder:
         return _check(call, name or "")
@@ -455,8 +460,8 @@ def _check(call: Call, name: str) -> int:
         return 0 if done.passed else 1
     for sentence, kind, answer in done.wrong:
         call.out.data(f"{line(sentence)}\t{kind}\t{line(answer)}")
-    verdict = "its second look counts" if done.passed else "it is asked for no second look"
-    call.out.say(f"{done.model}: {done.right} of {done.of} judged rightly: {verdict}")
+    verdict = "its second look counts" if done.passed else "it won't be asked for a second look"
+    call.out.say(f"{done.model}: {done.right} of {done.of} judged correctly: {verdict}")
     return 0 if done.passed else 1
 
 
@@ -474,7 +479,7 @@ HEADINGS = {
 tm eval questions.jsonl
 tm eval questions.jsonl --against lexical --against semantic
 """,
-    exits="3 the vault has not all the places that FILE names",
+    exits="3 the vault lacks some of the places that FILE names",
     answers="""
 limit mode: as asked
 all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall_5 line_recall_10 coverage_300
@@ -482,20 +487,20 @@ all.questions note_recall_1 note_recall_5 note_recall_10 mrr ndcg_10 line_recall
 categories: the same figures, each with its `category`
 answers: the figures of each question, with its `id`
 against[].mode all categories answers: the same of each other mode
-missing: places that are not there
+missing: places that the vault lacks
 """,
 )
 def eval_(
     call: Call,
-    file: str = word("FILE", "Questions with their answers' places, JSON lines.", default=...),
+    file: str = word("FILE", "JSON lines: questions, and where their answers are.", default=...),
     mode: str | None = option("--mode", "MODE", "hybrid, lexical or semantic."),
     against: list[str] | None = option("--against", "MODE", "Compare with this mode; repeatable."),
-    limit: int | None = option("--limit", "N", "At most N hits a question (50).", least=1, most=1000),
+    limit: int | None = option("--limit", "N", "At most N hits per question (50).", least=1, most=1000),
 ) -> int:
     """Measure how well search answers questions whose answers you know. Writes nothing into the vault.
 
-    FILE holds a JSON object a line: query, gold (a list of path, and line if a line counts; empty if the vault has no
-    answer), and if you like category and id. Prints percentages by category.
+    FILE has one JSON object per line: query, gold (a list of path, and line if the line counts; empty if the vault has
+    no answer), and optionally category and id. Prints percentages by category.
     """
     for name in (mode, *(against or ())):
         one_of(MODES, name, "mode ")

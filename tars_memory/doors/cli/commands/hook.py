@@ -95,7 +95,7 @@ class HookCommand(Command):
     examples="""
 tm hook install claude           # shows the change, asks, writes
 tm hook status
-tm hook uninstall                # of all agents here
+tm hook uninstall                # from all agents here
 echo '{"hook_event_name": "UserPromptSubmit", "prompt": "tea?"}' | tm hook
 """,
     exits="""1 you said no, 6 the agent's settings changed in the meantime; 0 whatever happens when an agent calls""",
@@ -111,18 +111,18 @@ agents[].agent there files events servers problem: each agent
 )
 def hook(
     ctx: typer.Context,
-    action: str | None = word("[install|uninstall|status]", "Make agents call it, or no longer; or who does."),
-    hosts: list[str] | None = word("[AGENT…]", f"{KNOWN}; else those found here."),
+    action: str | None = word("[install|uninstall|status]", "Connect agents, disconnect them, or list them."),
+    hosts: list[str] | None = word("[AGENT…]", f"{KNOWN}; default: those found here."),
     yes: bool = flag("--yes", "Change the agent's settings without asking."),
-    agent: str = option("--agent", "AGENT", "Who calls, so that it is answered in its own form.", default=""),
+    agent: str = option("--agent", "AGENT", "The calling agent; sets the form of the answer.", default=""),
 ) -> int:
     """Answer a coding agent's hook: its event comes as JSON on stdin, context goes to stdout.
 
-    At the start of a session it prints what context prints, for each prompt what it finds. Now and then, before
-    compaction and at the end it examines the conversation in the background. Always exit 0; errors go to a log.
+    At the start of a session it prints what context prints; for each prompt, what a search finds. Now and then, before
+    compaction and at the end, it examines the conversation in the background. Always exit 0; errors go to a log.
 
-    install writes the call into the agent's own settings, after it showed the change; uninstall brings the settings
-    back, byte for byte.
+    install shows the change to the agent's own settings, asks, and writes it; uninstall restores the settings byte for
+    byte.
     """
     call = call_of(ctx)
     if action is not None:
@@ -130,8 +130,8 @@ def hook(
     if agent and agent not in hooks.AGENTS:
         raise UsageError(f"unknown agent: {agent!r}", f"it is one of {KNOWN}")
     if sys.stdin.isatty():
-        call.out.say("hook is for coding agents, which give it their events on stdin")
-        call.out.say("tars-memory hook install makes them call it")
+        call.out.say("hook is for coding agents, which send it their events on stdin")
+        call.out.say("tars-memory hook install connects them")
         return OK
     data = sys.stdin.buffer.read(hooks.LONGEST_EVENT + 1)
     if len(data) > hooks.LONGEST_EVENT:
@@ -263,7 +263,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
         UsageError: the action or an agent is unknown, or nobody can confirm the change.
     """
     if action not in ACTIONS:
-        instead = "without one hook answers an event from stdin, and --agent says who calls"
+        instead = "without an action, hook answers an event from stdin, and --agent names the caller"
         raise UsageError(f"unknown action: {action!r}", f"it is {', '.join(ACTIONS)}; {instead}")
     if unknown := [name for name in names if name not in hooks.AGENTS]:
         raise UsageError(f"unknown agent: {unknown[0]!r}", f"tars-memory hook {action} takes {KNOWN}")
@@ -274,7 +274,7 @@ def _act(call: Call, action: str, names: list[str], *, yes: bool) -> int:
     names = list(dict.fromkeys(names)) or hosts.installed()
     if not names and action == "install":
         titles = ", ".join(f"{name} ({host.title})" for name, host in jobs.hosts.HOSTS.items())
-        raise UsageError("no agent's settings are here", f"name the agent: {titles}")
+        raise UsageError("no agent's settings were found", f"name the agent: {titles}")
     edits = _planned(call, hosts, action, names)
     changes = [edit for edit in edits if edit.changes]
     for edit in changes:
@@ -348,7 +348,7 @@ def _agreed(call: Call, changes: "list[Edit]") -> bool:
     files = ", ".join(dict.fromkeys(clean(str(edit.path)) for edit in changes))
     if not call.interactive:
         raise UsageError(
-            f"nobody is at a terminal to confirm a change of {files}", "nothing was written; --yes agrees to it"
+            f"nobody is at a terminal to confirm the change of {files}", "nothing was written; --yes agrees to it"
         )
     if call.confirmed(f"change {files}?"):
         return True

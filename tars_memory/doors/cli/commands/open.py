@@ -48,14 +48,14 @@ opened: false if it was only printed
 )
 def open_(
     call: Call,
-    what: list[str] | None = word("[N | NAME…]", "A hit, note, heading or entry; the first hit if not given."),
+    what: list[str] | None = word("[N | NAME…]", "A hit, note, heading or entry (default: the first hit)."),
 ) -> int:
     """Open a hit of the last search, or a note by name, alias or path: in Obsidian if it knows the vault and there is a
     display, else in $VISUAL or $EDITOR.
 
     NAME may also be a heading (Note#Heading where several notes have it), a block (Note#^id), path:line, or the REF of
-    an entry. Where nothing can be started it prints path:line. Searches at a terminal and those of scripts keep
-    separate numbers.
+    an entry. If no program can be started, it prints path:line. Searches at a terminal and those of scripts are
+    numbered separately.
     """
     name = " ".join(what or ())
     if what and not name.strip():
@@ -164,7 +164,7 @@ tm daily --print       # its path, for scripts
     exits="3 the editor failed",
     answers="""
 date path: the day, and its note
-txn written: the write that made it; null and false if it was there
+txn written: the write that made it; null and false if it existed
 obsidian_url: its address
 opened: false if it was only printed
 """,
@@ -174,10 +174,9 @@ def daily(
     date: str | None = word("[DATE]", "Another day: yesterday, 2026-11-21."),
     only: bool = flag("--print", "Print its path; open nothing."),
 ) -> int:
-    """Open today's note, or another day's, as open does. If it is missing it is made, from the vault's own daily
-    template.
+    """Open today's note or another day's, as open does. A missing note is created from the vault's own daily template.
 
-    With --print, in a pipe, or where nothing can be started it prints the path.
+    With --print, in a pipe, or if no program can be started, it prints the path.
     """
     wanted = call.workspace.now().date()
     if date is not None:
@@ -205,7 +204,7 @@ tm new Rye bread
 tm new recipes/Rye bread --open
 curl -s https://example.org/rye.md | tm new --stdin Rye bread
 """,
-    exits="2 there is such a note, or it can't be called so; 3 the editor failed",
+    exits="2 the note exists, or the name isn't allowed; 3 the editor failed",
     answers="""
 txn path written: the write that made it
 obsidian_url: its address
@@ -218,7 +217,7 @@ def new(
     stdin: bool = flag("--stdin", "Read its text from stdin."),
     opens: bool = flag("--open", "Open it, as open does."),
 ) -> int:
-    """Make a note, and print its path. A note that is there is never overwritten.
+    """Create a note and print its path. An existing note is never overwritten.
 
     It goes where Obsidian puts new notes (Settings, Files and links); the title may begin with folders, separated by
     slashes. The note begins with the template that note_template of [layout] names. undo takes it back.
@@ -254,7 +253,8 @@ back: paths of the notes that link here
 def links(call: Call, note: list[str] | None = word("NOTE…", "Its name or path, as in a link.")) -> int:
     """List where a note's links lead, and which notes link to it. Exit 1 if there are none.
 
-    In a pipe one line a link, with tabs: out or back, the path (empty if the link is dead), the target as written.
+    In a pipe, one tab-separated line per link: out or back, the path (empty if the link is dead), the target as
+    written.
     """
     found = call.memory().links(_linked(call, note))
     out = [{"target": target, "path": path} for target, path in found.out]
@@ -272,15 +272,15 @@ def _linked(call: Call, words: list[str] | None) -> str:
     return call.note(call.words(words, "NOTE").removeprefix("[[").removesuffix("]]"))
 
 
-# --- tags, and notes near a note
+# --- tags, and related notes
 
 NOTHING = 1
 """Exit code if nothing was found."""
 REASONS = {
     "links_to": "links here", "linked_from": "linked from here", "target": "both link to {}",
-    "tag": "both have #{}", "meaning": "near in meaning: line {}",
+    "tag": "both have #{}", "meaning": "similar in meaning: line {}",
 }  # fmt: skip
-"""Why a note is near another one."""
+"""Why a note is related to another one."""
 
 
 @command(
@@ -288,22 +288,22 @@ REASONS = {
     pages=True,
     examples="""
 tm tags
-tm tags food           # food and what is nested below it
+tm tags food           # food, and tags nested below it
 """,
     exits="1 no tags, or no such tag",
     answers="""
-tags[].tag notes: lower case, without #; how many notes bear it, or a tag nested below it
+tags[].tag notes: lower case, without #; how many notes have it, or a tag nested below it
 [with TAG]
 notes[].path title: a note
 notes[].whole: its properties name the tag
-notes[].lines[].line text: a line that bears it
+notes[].lines[].line text: a line that has it
 """,
 )
 def tags(call: Call, tag: list[str] | None = word("[TAG]", "List its notes and lines.")) -> int:
-    """List all tags with the number of their notes; with TAG, the notes and lines that bear it.
+    """List all tags with the number of their notes; with TAG, the notes and lines that have it.
 
-    A nested tag (food/tea) counts for the ones above it, too. In a pipe a tag is one line, with a tab before the
-    number; a line of a note is path:line:text, and path alone a note whose properties name the tag.
+    A nested tag (food/tea) counts for its parents, too. In a pipe, each tag is one line, with a tab before the number;
+    with TAG, path:line:text is a line, and path alone is a note with the tag in its properties.
     """
     if tag:
         return _show_tagged(call, call.words(tag, "TAG"))
@@ -319,7 +319,7 @@ def tags(call: Call, tag: list[str] | None = word("[TAG]", "List its notes and l
 
 
 def _show_tagged(call: Call, tag: str) -> int:
-    """Print the notes and lines that bear a tag."""
+    """Print the notes and lines that have a tag."""
     found = call.memory().tagged(tag)
     notes = [
         {**note._asdict(), "lines": [{"line": number, "text": text} for number, text in note.lines]} for note in found
@@ -340,10 +340,10 @@ def _show_tagged(call: Call, tag: str) -> int:
     examples="""
 tm related Rye bread
 """,
-    exits="1 nothing is near, or no such note; 2 several notes fit",
+    exits="1 nothing is related, or no such note; 2 several notes fit",
     answers="""
 path: the note
-related[].path title score: a note near it, linked ones first; higher is nearer
+related[].path title score: a related note, linked ones first; a higher score is closer
 related[].reasons[].kind: `links_to` (it links here), `linked_from`, `target` (both link to it), `tag`, `meaning`
 related[].reasons[].what: the target or tag; of `meaning` the line of the passage
 related[].reasons[].weight: its part of the score
@@ -354,11 +354,11 @@ def related(
     note: list[str] | None = word("NOTE…", "Its name or path, as in a link."),
     limit: int = option("--limit", "N", "At most N notes.", least=1, default=10),
 ) -> int:
-    """List the notes that are near a note, best first, each with the reasons.
+    """List the notes related to a note, best first, each with the reasons.
 
-    Notes are near by links in either direction, which come first, by a link to the same or a tag that few notes have,
-    and by passages that mean the same, as far as there are vectors. Where nothing is near it lists nothing. In a pipe
-    one line a note, with tabs: path, reasons.
+    Notes are related by links in either direction (these come first), by a link or tag that both have and few other
+    notes do, and, where there are vectors, by passages with similar meaning. In a pipe, one tab-separated line per
+    note: path, reasons.
     """
     path, found = call.memory().related(_linked(call, note), limit=limit)
     if not call.answered({"path": path, "related": found}):
@@ -366,5 +366,5 @@ def related(
         rows = ((call.out.path(near.path), "; ".join(reasons)) for near, reasons in zip(found, texts, strict=True))
         show_rows(call.out, rows, ("note", "why"), ("magenta",))
         if not found:
-            call.out.say(f"nothing is near {call.out.path(path)}")
+            call.out.say(f"nothing is related to {call.out.path(path)}")
     return 0 if found else NOTHING

@@ -63,10 +63,10 @@ def remember(
     tag: list[str] | None = option("--tag", "TAG", "Add #TAG; repeatable."),
     stdin: bool = flag("--stdin", "Take the text from stdin, all of it as one entry."),
 ) -> int:
-    """Keep a fact in Memory.md, or with --tier procedural a rule in Procedural.md.
+    """Keep a fact in Memory.md or, with --tier procedural, a rule in Procedural.md.
 
-    Prints path:line. A repeat is not written again; the case of its first letter and a full stop at its end make no
-    other line. Only a person at a terminal can write a rule: from a script or an agent it becomes a proposal in
+    Prints path:line. A repeat is not written again, even if the case of its first letter or its final full stop
+    differs. Only a person at a terminal can write a rule: from a script or an agent it becomes a proposal in
     .tars/inbox/ that waits for review.
     """
     if tier not in TIERS:
@@ -131,12 +131,12 @@ as remember
 )
 def feedback(
     call: Call,
-    verdict: str | None = word("good|bad", "Was it right?"),
+    verdict: str | None = word("good|bad", "Praise or correction."),
     note: list[str] | None = word("NOTE…", "All remaining words."),
     question: str | None = option("--question", "TEXT", "What was asked."),
     answer: str | None = option("--answer", "TEXT", "What was answered."),
 ) -> int:
-    """Note in rewards.md what went well, or in corrections.md what went badly. review makes rules of it."""
+    """Note what went well in rewards.md, or what went badly in corrections.md. review turns it into rules."""
     if verdict not in VERDICTS:
         raise UsageError("say good or bad first", "tars-memory feedback bad cited the wrong day")
     call.hold("feedback", good=verdict == "good", question=question, answer=answer)
@@ -160,16 +160,16 @@ as remember
 )
 def edit(
     call: Call,
-    target: str | None = word("REF", "Its REF, the number of a hit, or in quotes words that only it holds."),
+    target: str | None = word("REF", "Its REF, a hit's number, or words that only it contains (quoted)."),
     text: list[str] | None = word("TEXT…", "The new text: all remaining words."),
     tag: list[str] | None = option("--tag", "TAG", "Add #TAG; repeatable."),
     bare: bool = flag("--bare", "Keep no tags and no [field:: value] of the old text."),
 ) -> int:
     """Replace an entry's text. Its time, block id and nested lines stay, and a task keeps its box.
 
-    Tags and [field:: value] stay too, unless TEXT brings its own; stderr says which. The first word is the REF. If
-    words fit several entries, nothing is written and they are listed (exit 2). The line of a hit must still be what the
-    search found.
+    Tags and [field:: value] stay too, unless TEXT has its own; stderr says which stay. The first word is the REF. If
+    words fit several entries, nothing is written and they are listed (exit 2). A hit's line must still be as the search
+    found it.
     """
     if not target:
         raise UsageError("REF is missing", "tars-memory list shows them")
@@ -180,7 +180,7 @@ def edit(
     old = memory.show(target)
     was = cli.output.masked_value(old.text, call.out.notes, old.path)  # while its note still says what it is
     receipt = memory.edit(target, words, tags=tags, bare=bare)
-    code = call.report(receipt, repeated="it says so already; nothing was written")
+    code = call.report(receipt, repeated="it already says so; nothing was written")
     if receipt.written and not call.out.json:
         call.out.say(f"was: {line(was)}")
         call.out.say(f"now: {line(cli.output.masked_value(receipt.text, call.out.notes, receipt.path))}")
@@ -207,13 +207,13 @@ def forget(
     call: Call,
     target: list[str] | None = REF,
     everywhere: bool = flag("--everywhere", "Purge our own copies too (journal, index, caches). Can't be undone."),
-    yes: bool = flag("--yes", "Don't ask; take out every line that says it, though REF is only a part of it."),
+    yes: bool = flag("--yes", "Don't ask; remove every line that says it, even if REF is only part of it."),
 ) -> int:
-    """Remove a statement from every note that holds it: the line, its candidate, quote, session fact and proposal.
+    """Remove a statement from every note that has it: the line, its candidate, quote, session fact and proposal.
 
-    At a terminal it shows all places and asks; elsewhere it removes and lists them, and takes no number of a hit. If
-    words that are only a part of it fit several lines that say the same, it removes nothing there and lists these (exit
-    2), unless with --yes.
+    At a terminal it shows all places and asks; elsewhere it removes and lists them, and refuses a hit's number.
+    Elsewhere, if REF is only part of the words and fits several lines that say the same, it lists them and removes
+    nothing (exit 2); --yes removes them.
 
     Lines that say the same in other words, and copies in your own notes, are listed and stay. What was forgotten is not
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
@@ -233,7 +233,7 @@ def forget(
     if left := [turn for turn in near if turn not in also]:
         where = ", ".join(dict.fromkeys(f"{turn.log}:{turn.line}" for turn in left))
         receipt.notices.append(
-            f"said of the same thing, and not withheld: {where}"
+            f"about the same thing, and not withheld: {where}"
             + ("" if call.interactive else "; on a terminal forget asks about each")
         )
     if not call.out.json:
@@ -280,7 +280,7 @@ def _also_withheld(call: Call, near: "list[TalkLine]") -> "list[TalkLine]":
     """Ask which of the similar lines of conversations to withhold, too."""
     if not near:
         return []
-    call.out.say("you said of the same thing:")
+    call.out.say("you also said about the same thing:")
     for number, turn in enumerate(near, 1):
         day = f"{turn.day}  " if turn.day else ""
         call.out.say(f"  {number}  ", f"{day}{line(turn.text)}  ({call.out.path(turn.log)}:{turn.line})")
@@ -323,10 +323,11 @@ def history(
     limit: int = option("--limit", "N", "At most N writes.", least=1, default=20),
     path: str | None = option("--path", "NOTE", "Only writes to this note."),
 ) -> int:
-    """List what this program wrote, newest first. A terminal shows the notes that a write changed, else its decisions.
+    """List what this program wrote, newest first. On a terminal, a write is shown by the notes it changed, or else by
+    its decisions.
 
-    In a pipe one line a write, with tabs: write, time (ISO 8601), command, who, operation, note, change. Exit 1 if
-    nothing was written.
+    In a pipe, one tab-separated line per write: write, time (ISO 8601), command, who, operation, note, change. Exit 1
+    if nothing was written.
     """
     most = None if call.out.screen else limit  # a terminal shows of each write a part, which is not known before
     memory, note, masked = call.memory(), path and call.note(path), not call.out.screen
@@ -396,7 +397,7 @@ tm undo
 tm undo --last 3
 tm undo 1m2x7k --yes
 """,
-    exits="1 no such write, or you said no; 6 the note changed since",
+    exits="1 no such write, or you said no; 6 the note has changed since",
     answers="""
 undone[].txn path line: each write that was taken back
 """,
@@ -404,16 +405,16 @@ undone[].txn path line: each write that was taken back
 def undo(
     call: Call,
     txn: str | None = word("[TXN]", "The write, as tm history lists it."),
-    last: int | None = option("--last", "N", "Take the last N writes back.", least=1),
+    last: int | None = option("--last", "N", "Undo the last N writes.", least=1),
     yes: bool = flag("--yes", "Don't ask."),
 ) -> int:
-    """Take back the last write, or the one named, or the last N. An undo can be undone.
+    """Undo the last write, the one you name, or the last N. An undo can be undone.
 
-    Writes of other projects, and in a project those outside projects, are passed over, as in history.
+    Writes in other projects, and in a project those outside it, are skipped, as in history.
 
     On a terminal it shows what changes and asks first; in a pipe, with --json, --quiet or --yes it doesn't. The note
-    gets its exact bytes back. If it changed since, only our change is reversed; if that needs a guess, nothing is
-    written and the difference is shown (exit 6).
+    gets its exact bytes back. If the note has changed since, only our change is reversed; if that would take a guess,
+    nothing is written and the difference is shown (exit 6).
     """
     one_only({"TXN": txn, "--last": last is not None})
     named: str | list[str] | None = txn

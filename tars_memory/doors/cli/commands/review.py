@@ -24,13 +24,13 @@ tm review --note                            # decide in Obsidian: Review.md
 tm review --accept d41c56f2 --reject 7d1eede4
 tm review --replace d41c56f2:k3v7q2ma       # in place of the line k3v7q2ma
 """,
-    exits="1 nothing waits, 2 you may not accept, 3 some were not decided, 5 another review runs, 6 it changed",
+    exits="1 nothing waits, 2 you may not accept, 3 some not decided, 5 another review is running, 6 a note changed",
     answers="""
 proposals[].id: made of the change: if the line changes, so does the id
 proposals[].op: `append`, `fact`, `together`; from the inbox also `replace`, `remove`, `choose`
 proposals[].target section text: what would be written, where
 proposals[].quote source date: what it rests on
-proposals[].speaker: whose words these are, if not yours; or where an imported line stands
+proposals[].speaker: whose words these are, if not yours; or the place of an imported line
 proposals[].why: one sentence
 proposals[].conflicts[].path line ref text date: related lines, the best first
 proposals[].replaces: the line that a proposal of the inbox names
@@ -38,9 +38,9 @@ proposals[].fact.subject predicate object since until: or null
 proposals[].fact.ends[].ref text since until becomes path line: what it would end
 proposals[].fact.instead.target section text: the line that `--as-line` makes
 proposals[].kind checked warnings: what the second look found
-proposals[].asked_before: the refused words that it seems to repeat
+proposals[].asked_before: the rejected words that it seems to repeat
 total lines: how many wait, and how many lines these have
-asked_before: how many more were refused before and are not listed
+asked_before: how many more were rejected before and are not listed
 [as it applies]
 proposals[].parts: of `together`: a proposal for each line
 recorded[].id decision path line time: ticks that an agent's process found
@@ -69,21 +69,21 @@ def review(
     as_line: list[str] | None = option("--as-line", "IDS", "Keep these facts as lines of Memory.md."),
     reject: list[str] | None = option("--reject", "IDS", "Reject these."),
     note: bool = flag("--note", "Write them into Review.md, to decide in Obsidian."),
-    from_note: bool = flag("--from-note", "Do what Review.md says."),
+    from_note: bool = flag("--from-note", "Carry out the ticks in Review.md."),
     rules: bool = flag("--rules", "Approve rules and playbooks that nobody approved here."),
-    expired: bool = flag("--expired", "Also what expired undecided, or was refused in other words."),
+    expired: bool = flag("--expired", "Include what expired undecided, or was rejected in other words."),
     left_out: bool = flag("--left-out", "List what was left out: fiction, a model's guesses."),
     offer: list[str] | None = option("--offer", "IDS", "Propose these left-out lines after all."),
     limit: int | None = option("--limit", "N", "At most N at a time.", least=1),
-    model: str | None = option("--model", "NAME", 'Let a model sort and word them first ("": the one set).'),
+    model: str | None = option("--model", "NAME", 'Let a model sort and reword them first ("": the configured one).'),
     print_prompt: bool = PRINT_PROMPT,
     reply: str | None = REPLY_FILE,
 ) -> int:
-    """Decide what is kept for good: extracted lines, corrections, praise, and proposals of scripts and agents.
+    """Decide what to keep for good: extracted lines, corrections, praise, and proposals from scripts and agents.
 
     On a terminal it walks through them: accept, edit, reject, later, quit. Elsewhere it lists them. Accepting adds; it
     replaces a line only if you choose that line. Accepting needs a person at a terminal or a tick in Review.md. IDS are
-    separated by commas; all of them are decided or none.
+    separated by commas; either all of them are decided or none.
     """
     accepted, beside, lines, rejected = _ids(accept), _ids(both), _ids(as_line), _ids(reject)
     offered = _ids(offer)
@@ -268,7 +268,7 @@ def _noted(call: Call, written: tuple[str, int, int]) -> int:
     if count:
         call.out.data(call.out.path(path))
         held = counted_lines(count, "proposal", lines)
-        call.out.say(f"{held} there; tars-memory review --from-note does what you tick")
+        call.out.say(f"{held} there; tars-memory review --from-note carries out your ticks")
     else:
         call.out.say("nothing waits for a decision")
     return 0 if count else 1
@@ -329,23 +329,23 @@ proposed: ids of the proposals
 def tidy(
     call: Call,
     ids: list[str] | None = word("[IDS…]", "Only these findings."),
-    apply: bool = flag("--apply", "Remove what loses nothing, offer the rest for review; or move."),
+    apply: bool = flag("--apply", "Fix what loses nothing, propose the rest; or move the notes."),
     ignore: bool = flag("--ignore", "Never report these findings again."),
     archive: bool = flag("--archive", "Plan which daily notes go to the archive."),
     compress: bool = flag("--compress", "Propose summaries of old sessions, which go to the archive."),
-    by: str | None = option("--by", "PERIOD", "With --compress: a summary each month or year."),
+    by: str | None = option("--by", "PERIOD", "With --compress: one summary per month or year."),
     before: str | None = option("--before", "DATE", "With --compress: sessions before this day."),
-    model: str | None = option("--model", "NAME", "Let a model find contradictions (default: the one set)."),
-    curating: bool = flag("--curate", "Let a model propose what the last days change in Memory.md and facts."),
+    model: str | None = option("--model", "NAME", "Let a model find contradictions (default: the configured one)."),
+    curating: bool = flag("--curate", "Let a model propose changes to Memory.md and facts from recent days."),
     print_prompt: bool = PRINT_PROMPT,
     reply: str | None = REPLY_FILE,
 ) -> int:
     """Find duplicates, empty bullets, dead links, expired lines and contradictions in memory, rules, facts, days and
     sessions; other notes are not examined. Exit 1 with findings.
 
-    Nothing changes without --apply. It removes exact repeats and empty bullets (50 a run), and makes proposals of what
-    you must decide. --archive moves old daily notes to archive/, --compress old sessions, and writes a summary of each
-    month in their place; both list first and act with --apply.
+    Nothing changes without --apply. --apply removes exact repeats and empty bullets (at most 50 per run), and proposes
+    what you must decide. --archive moves old daily notes to archive/; --compress moves old sessions there and writes a
+    summary of each month in their place; both only list until you add --apply.
     """
     ids = [word for value in ids or () for word in re.split(r"[,\s]+", value) if word]
     one_only({"--print-prompt": print_prompt, "--reply": reply is not None}, PROMPT_FIRST)
@@ -360,7 +360,8 @@ def tidy(
     if asking:
         if apply or ignore or archive or ids:
             raise UsageError(
-                "a model with --apply, --ignore, --archive or IDS", "what it finds waits for review: ask it alone"
+                "a model with --apply, --ignore, --archive or IDS",
+                "what it finds waits for review: give that option alone",
             )
         return _ask(call, curating, model or "", print_prompt, reply)
     if ignore and (apply or archive):
@@ -414,7 +415,7 @@ def _show_findings(call: Call, tidied: "curation.tidying.tidy.Tidied") -> int:
                 call.out.sentence(f"  {finding.id}  {line(finding.suggestion)}")
         if tidied.findings:
             fixable = sum(finding.fixable and finding.id not in done_ids for finding in tidied.findings)
-            remedy = f"tars-memory tidy --apply mends {fixable}" if fixable else "none can go without loss"
+            remedy = f"tars-memory tidy --apply fixes {fixable}" if fixable else "none can be fixed without loss"
             call.out.say(f"{counted(len(tidied.findings), 'finding')}; {remedy}")
         elif not tidied.applied and not tidied.ignored:
             waiting = f"{counted(tidied.waiting, 'proposal')} to decide: tars-memory review"

@@ -32,7 +32,7 @@ tm search dough --json | jq -r '.hits[] | "\\(.score)\\t\\(.path)"'
     exits="1 nothing relevant, 4 the vault looks unmounted or emptied, 7 --mode semantic without any vector",
     answers="""
 query: as asked
-mode: how it was answered: `lexical` if there is no model
+mode: the mode that was used: `lexical` if there is no model
 hits[].rank score: 1 is the best; higher is better
 hits[].path start_line end_line: relative to the vault; lines count from 1, the last one is included
 hits[].tier date title headings: where and when
@@ -42,11 +42,11 @@ hits[].obsidian_url: empty for a conversation
 abstained: true if there are no hits
 stale: how many files the index is behind
 [as it applies]
-hits[].speaker answer: of a hit in a conversation: who, and how the model's answer begins
+hits[].speaker answer: of a hit in a conversation: who spoke, and the beginning of the model's answer
 hits[].vault: of a hit in a shared vault: its name; `path` is absolute then
 hits[].explain: with `--explain`: each part of the score
 hits[].fading: with `--explain`: `age` in days, `half_life` in days (0: never fades), `factor` that is left
-did_you_mean: if nothing was found, or a word of the query in no note: names that it may be misspelt for
+did_you_mean: if nothing was found, or no note has a word of the query: names that you may have meant
 """,
 )
 def search(
@@ -56,13 +56,13 @@ def search(
     tier: list[str] | None = option(
         "--tier", "TIER", "semantic, procedural, daily, episodic, note or talk; repeatable."
     ),
-    tag: list[str] | None = option("--tag", "TAG", "Only notes or lines with it; repeatable."),
-    path: list[str] | None = option("--path", "GLOB", "Only below it; repeatable."),
+    tag: list[str] | None = option("--tag", "TAG", "Only notes or lines with this tag; repeatable."),
+    path: list[str] | None = option("--path", "GLOB", "Only notes below this path; repeatable."),
     since: str | None = option("--since", "DATE", "From this day on: 2026-03-15, 2w, yesterday."),
-    until: str | None = option("--until", "DATE", "Up to this day."),
+    until: str | None = option("--until", "DATE", "Up to and including this day."),
     limit: int | None = option("--limit", "N", "At most N hits (10).", least=1, most=1000),
     where: list[str] | None = option(
-        "--where", "CONDITION", "Only notes with it: status=done, due<2026-12; repeatable."
+        "--where", "CONDITION", "Only notes with this property: status=done, due<2026-12; repeatable."
     ),
     linked_to: list[str] | None = option("--linked-to", "NOTE", "Only notes that NOTE links to."),
     links_to: list[str] | None = option("--links-to", "NOTE", "Only notes that link to NOTE."),
@@ -70,20 +70,20 @@ def search(
     topic: list[str] | None = TOPIC,
     ended: bool = ENDED,
     as_of: str | None = AS_OF,
-    queries: bool = flag("--queries", "One query a line from stdin.", "--stdin"),
-    paths: bool = flag("--paths", "Print the notes only, each once."),
-    full: bool = flag("--full", "Show whole passages, not a line of each."),
+    queries: bool = flag("--queries", "Read queries from stdin, one per line.", "--stdin"),
+    paths: bool = flag("--paths", "Print only the notes' paths, each once."),
+    full: bool = flag("--full", "Show whole passages, not one line each."),
     context: int | None = option("--context", "N", "Show N more lines before and after each hit.", least=0, most=1000),
     relative_to: str | None = option(
-        "--relative-to", "PLACE", "Print paths from here (cwd) or from the vault (vault)."
+        "--relative-to", "PLACE", "Print paths relative to here (cwd) or to the vault (vault)."
     ),
-    explain: bool = flag("--explain", "Show every part of the scores."),
+    explain: bool = flag("--explain", "Show how each score is made up."),
 ) -> int:
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
     On a terminal the hits are numbered for tm open, the best one last, at most two of a note. In a pipe each hit is
-    one line, path:line:text, as grep prints them; a fact has its subject before it. Without a QUERY options that narrow
-    a search, as --tag and --since, list what they leave, newest first.
+    one line, path:line:text, as grep prints them; a fact's subject comes before it. Without a QUERY, options that
+    narrow a search, such as --tag and --since, list everything that fits them, newest first.
     """
     one_of(PLACES, relative_to, "--relative-to ")
     call.out.relative_to = relative_to or ""
@@ -106,7 +106,7 @@ def search(
         options["per_note"] = PER_NOTE
     result = _ask(call, text, options)
     if narrowing and text.strip() and not (result.hits or result.stale or _ask(call, "", options).hits):
-        result.notices.append("the options leave nothing to search, whatever the words")
+        result.notices.append("no note fits the options, whatever the query")
     keep_hits(call.workspace.state, result.hits, terminal=call.out.stdout.isatty())
     return _answer(call, text, result, paths_only=paths, full=full, wanted=limit is not None)
 
@@ -213,7 +213,7 @@ def _answer(
     return 0 if result.hits else VaultError.exit_code if result.unmounted else 1
 
 
-MASKED = "passwords and keys are masked in the index, so their value finds nothing: search for the words beside it"
+MASKED = "passwords and keys are masked in the index and can't be searched for: search for the words around them"
 """The notice to whoever searches for a credential, and finds nothing."""
 
 
@@ -255,7 +255,7 @@ def _say_nothing(call: Call, text: str, result: "SearchResult", *, one_of_many: 
         call.out.say(f"nothing found so far{about}")
     else:
         excluded = ", ".join(repr(line(word)) for word in result.parsed.negations)
-        without = f"; what holds {excluded} was left out" if excluded else ""
+        without = f"; what contains {excluded} was left out" if excluded else ""
         call.out.say(f"nothing relevant{about}{without}{'' if about else call.unsearched_projects()}")
 
 

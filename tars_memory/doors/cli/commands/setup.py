@@ -19,7 +19,7 @@ from tars_memory.vault.suspicion import shell_path, shell_word
     examples="""
 tm init ~/Notes       # a new vault, or your own Obsidian vault
 tm init --git         # let git merge the notes by entry, in this clone
-tm init --dry-run     # what would be made in this folder
+tm init --dry-run     # what would be created in this folder
 """,
     answers="""
 path: the vault
@@ -30,23 +30,23 @@ daily: today's note, if it has a name or folder of its own in this vault
 path created layout daily: as without
 git.repository made: the repository's folder, and whether it was made
 git.attributes: the lines that were added to .gitattributes
-git.registered: whether this clone did not know how to merge
+git.registered: true if this clone did not know yet how to merge
 """,
 )
 def init(
     call: Call,
     path: str | None = word("[PATH]", "The folder; else --vault, TARS_MEMORY_DIR, or this one."),
-    git: bool = flag("--git", "Let git merge the notes by entry; once in each clone."),
+    git: bool = flag("--git", "Let git merge notes entry by entry; run it in each clone."),
 ) -> int:
-    """Make a vault in PATH, or add what is missing to a vault you already have. No note that exists is changed.
+    """Create a vault in PATH, or add what is missing to a vault you already have. Existing notes are never changed.
 
-    Prints the vault's folder. From then on the vault is found from inside its folder. If notes named by day lie in a
-    folder that neither Obsidian's settings nor yours name, init asks at a terminal whether today's goes there, too; a
-    script sets that if there are 30 or more, ten a month. If the embedding model can't read the languages of your
+    Prints the vault's folder. From then on the vault is found from inside its folder. If your daily notes are in a
+    folder that neither Obsidian's settings nor yours name, init asks at a terminal whether to keep today's note there,
+    too; a script does so if there are 30 or more, ten a month. If the embedding model can't read the languages of your
     notes, init names one that can and asks at a terminal whether to use it.
 
     --git makes the folder a git repository if it is in none, adds what is missing to its .gitattributes, and tells this
-    clone how to merge. tm undo takes the lines back; git config --remove-section merge.tars-memory forgets the rest.
+    clone how to merge. tm undo takes the lines out; git config --remove-section merge.tars-memory forgets the rest.
     """
     if path == "" or call.vault == "":
         raise UsageError("PATH is empty", "name the folder, or run init inside it without PATH")
@@ -138,25 +138,25 @@ def _recommend(call: Call, memory: "tars_memory.Memory") -> None:
 @command(
     writes=True,
     examples="""
-tm completion --install        # for the shell that you type this in
+tm completion --install        # for the shell you are in
 tm completion fish > ~/.config/fish/completions/tm.fish
 """,
     exits="2 no such shell, 5 a file can't be written",
     answers="""
 shell: its name
-script: what it runs
-files: that were written by --install
+script: what the shell runs
+files: the files that --install wrote
 """,
 )
 def completion(
     call: Call,
-    shell: str = word("[bash|zsh|fish]", "The shell; the one that runs this if none is named.", default=""),
-    into: bool = flag("--install", "Install it for you, and say where."),
+    shell: str = word("[bash|zsh|fish]", "The shell (default: the one you are in).", default=""),
+    into: bool = flag("--install", "Install it, and print where."),
 ) -> int:
-    """Print the script that completes commands, options, tags, notes, tiers and REFs by Tab, or install it.
+    """Print the script that lets Tab complete commands, options, tags, notes, tiers and REFs, or install it.
 
-    It serves tm and tars-memory. --install writes it where the shell looks for it, and adds the line that loads it to
-    `.bashrc` or `.zshrc` if that is missing.
+    It works for tm and tars-memory. --install writes it where the shell looks for it, and adds the line that loads it
+    to `.bashrc` or `.zshrc` if that is missing.
     """
     if shell and shell not in cli.completion.SHELLS:
         raise UsageError(f"no script for {shell!r}", f"there is one for {', '.join(cli.completion.SHELLS)}")
@@ -246,23 +246,23 @@ tm merge %O %A %B %P   # what tm init --git tells git to call
     answers="""
 path: the note
 code: the exit code
-disputed: about how many bullets the sides disagree
+disputed: number of bullets that the sides disagree about
 by_lines: git merged it by lines
 """,
 )
 def merge(
     call: Call,
-    base: str = word("BASE", "The version that both come from (%O).", default=...),
-    ours: str = word("OURS", "Our version (%A); the outcome takes its place.", default=...),
+    base: str = word("BASE", "The common ancestor (%O).", default=...),
+    ours: str = word("OURS", "Our version (%A); the result replaces it.", default=...),
     theirs: str = word("THEIRS", "Their version (%B).", default=...),
     path: str = word("PATH", "The note's path (%P).", default=""),
 ) -> int:
-    """Merge three versions of a note by entry: git calls this, after tm init --git.
+    """Merge three versions of a note entry by entry: git calls this, after tm init --git.
 
-    What both sides added stays, once; what one side changed or removed is done. Where they disagree about a bullet both
-    versions stay in the note, and tm review asks. It reads and writes these files alone. A version in which bullets
-    can't be told (conflict marks, a fence that is never closed) is merged by lines: where both sides changed the same
-    ones, both stay.
+    Additions of both sides stay, without repeats; a change or removal on one side is applied. Where the sides disagree
+    about a bullet, both versions stay in the note, and tm review asks. Only these files are read and written. If
+    bullets can't be recognised (conflict markers, a fence that is never closed), git merges by lines: where both sides
+    changed the same ones, both stay.
     """
     done = jobs.merge.run_driver(base, ours, theirs)
     if call.answered({"path": path, **done._asdict()}):
@@ -274,5 +274,5 @@ def merge(
     elif done.by_lines and not done.code:
         call.out.say(f"{path or ours}: merged by lines; where both sides changed the same ones, both stay: look at it")
     elif done.code == jobs.merge.FAILED:
-        call.out.say(f"{path or ours} is left as it was: one of its three versions can't be read or written, or merged")
+        call.out.say(f"{path or ours} is unchanged: one of its three versions can't be read, written or merged")
     return done.code

@@ -37,10 +37,10 @@ undone: the writes that were taken back
 )
 def sleep(
     call: Call,
-    sources: list[str] | None = word("[SOURCES…]", "Chat logs or folders of them, instead of those set."),
-    undo: bool = flag("--undo", "Take back what the last night wrote."),
+    sources: list[str] | None = word("[SOURCES…]", "Chat logs or folders of them, instead of the configured ones."),
+    undo: bool = flag("--undo", "Undo what the last night wrote."),
     print_schedule: str | None = option(
-        "--print-schedule", "KIND", "Print a schedule for systemd, launchd or cron, and end."
+        "--print-schedule", "KIND", "Print a schedule for systemd, launchd or cron, and exit."
     ),
 ) -> int:
     """Do a night's work: extract from new conversations, expire old candidates, archive old daily notes, index.
@@ -89,7 +89,7 @@ tm watch --print-service systemd
 """,
     exits="5 another watcher is running",
     answers="""
-time: one object a batch, on one line
+time: one object per batch, on one line
 changed removed: notes
 embedded pending: passages
 took: seconds
@@ -97,15 +97,15 @@ took: seconds
 )
 def watch(
     call: Call,
-    once: bool = flag("--once", "Check once, and end: for cron."),
-    poll: float | None = option("--poll", "SECONDS", "Check so often instead of waiting for events."),
+    once: bool = flag("--once", "Check once and exit: for cron."),
+    poll: float | None = option("--poll", "SECONDS", "Check this often instead of waiting for events."),
     print_service: str | None = option(
-        "--print-service", "KIND", "Print a unit for systemd, launchd or cron, and end."
+        "--print-service", "KIND", "Print a unit for systemd, launchd or cron, and exit."
     ),
 ) -> int:
-    """Keep the index up to date until it is stopped, and print a line for each batch of changes.
+    """Keep the index up to date until stopped, and print a line for each batch of changes.
 
-    While it runs, searches find the model loaded. One watcher a vault; no search needs one.
+    While it runs, the model stays loaded for searches. A vault has at most one watcher; searches work without one.
     """
     if poll is not None and not poll >= LEAST_POLL:
         raise UsageError(f"--poll {poll:g} is too short", f"give {LEAST_POLL:g} seconds or more")
