@@ -968,21 +968,27 @@ def _is_code(text: str, match: re.Match[str], end: int) -> bool:
     if alike and code.isdigit() and len(code) >= 4:
         return True
     digit = any(map(str.isdigit, characters + (following["next"] if following and alike else "")))
-    if len(characters) < 6 or (re.fullmatch(_HARMLESS, code) and not alike and not (code.isdigit() and len(code) > 4)):
+    if len(characters) < 6 or (re.fullmatch(_HARMLESS, code) and not alike and not _is_digits(code)):
         return False
     return (digit and (alike or not _dotted(code))) or (alike and "-" in code and len(characters) >= 8)
 
 
 _BETWEEN_CODES = (
-    rf"(?:\[[^\W_]{{1,12}}\](?=[ \t(])"  # a state, a box, the words of a link
+    rf"(?:\[[^\W_]{{1,12}}\](?=[ \t(])|\[[\w ]{{1,20}}::[^\]\r\n]{{1,40}}\]"  # a state, a box, a link's words; a field
     rf"|[\s,;、，；/|•·*>#\[\]()`\"'.+–—-]|\d{{1,2}}[.)]\s|{CLOCK}|(?<!\w)[^\W\d_]{{1,12}}[ ]?#?\d{{1,2}}::?\s"
     r"|\b(?:and|und|y|et|e|en|or|oder|o|ou)\b){1,16}"
 )
 """Text between two codes: separators, numbers, times, or the names of fields such as ``code 1:: ``."""
 
 
-_REST_OF_CODE = r"[ \t]*(?:[#^(][^\r\n]*)?(?:[\r\n]|\Z)"
-"""The text that may follow a code on its line: tags, or a remark in brackets."""
+_REST_OF_CODE = r"[ \t]*(?:(?:[#^(]|\[[\w ]+::)[^\r\n]*)?(?:[\r\n]|\Z)"
+"""The text that may follow a code on its line: tags, fields, or a remark in brackets."""
+
+
+def _is_digits(code: str) -> bool:
+    """Whether a code is of digits, in groups of one length that no date or telephone number has: ``4821-9377``."""
+    shape = {*_shape(code)}
+    return re.fullmatch(r"[\d–-]{5,}", code) is not None and len(shape) == 1 and min(shape) > 2
 
 
 def _is_code_alone(value: str) -> bool:
@@ -991,7 +997,7 @@ def _is_code_alone(value: str) -> bool:
     if len(characters) < 6 or not compiled(_CODE).fullmatch(value):
         return False
     if characters.isdigit():
-        return value.isdigit() or not re.fullmatch(_HARMLESS, value)
+        return _is_digits(value) or not re.fullmatch(_HARMLESS, value)
     if any(map(str.isdigit, characters)):
         return not _dotted(value) and not re.fullmatch(_HARMLESS, value)
     return len(shape) > 1 and len({*shape}) == 1 and shape[0] >= 4

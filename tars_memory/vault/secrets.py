@@ -788,12 +788,12 @@ STRONG = (
     "password passwd passwort passphrase passcode pwd kennwort contraseña contrasena senha wachtwoord wachtzin hasło haslo "
     "lösenord losenord salasana heslo şifre пароль 密码 密碼 パスワード 비밀번호 "
     "adgangskode jelszó jelszava κωδικός סיסמה סיסמא पासवर्ड รหัสผ่าน "
-    "kodeord passord lozinka лозинка geslo slaptažodis contrasenya парола гасло 口令"
+    "kodeord passord lozinka лозинка geslo slaptažodis contrasenya парола гасло 口令 패스워드 비번 암호 باسورد باسوورد"
 )
 """Words for a password; the value after one counts even if it is short."""
 
 SPOKEN = ("de passe", "parola d'ordine", "palavra-passe", "palavra passe", "pass", "pw", "psk", "mdp",
-    "parola", "clave", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "رمز عبور",
+    "parola", "clave", "mật khẩu", "kata sandi", "كلمة السر", "كلمة المرور", "الرقم السري", "رمز عبور",
 )  # fmt: skip
 """Like :data:`STRONG`, but of several words, or too short to be looked for inside other words."""
 

@@ -22,7 +22,7 @@ STEMS = (
     "credential|bearer|cod|cód|kod|kód|daten|geheim|clave|chiave|chave|sleutel|pin|puk|пин|cvv|cvc|curl|mysql|redis|login|"
     "session|sessid|seed|mn|phrase|fras|wallet|backup|zin|woord|wifi|wi-fi|wlan|://|:*:|"
     "暗証|contrase|hasło|lösenord|şifre|парол|密码|密碼|パスワード|비밀번호|clé|schlüssel|klucz|キー|密钥|密鑰|totp|2fa|mdp|код|码|碼|コード|코드|"
-    "lozink|лозинк|geslo|slapta|гасл|口令|رمز|jelsz|κωδικ|סיסמ|पासवर्ड|รหัส|khẩu|sandi|كلمة|logins|词|詞|フレ|ニー|니모|시드|сид|мнем|sudo"
+    "lozink|лозинк|geslo|slapta|гасл|口令|رمز|jelsz|κωδικ|סיסמ|पासवर्ड|รหัส|khẩu|sandi|كلمة|السري|باسو|비번|패스워드|암호|logins|词|詞|フレ|ニー|니모|시드|сид|мнем|sudo"
 )
 """Parts of words beside which a short value may be a credential."""
 

@@ -90,6 +90,9 @@ SECRETS = {
     "Jelszó: Macska!8837": "Macska!8837",
     "Mật khẩu: Meo!8837x": "Meo!8837x",
     "كلمة السر: Qamar#7741": "Qamar#7741",
+    "الباسورد: Nakhla#7741": "Nakhla#7741",
+    "와이파이 비번은 haneul#7741 이야": "haneul#7741",
+    "암호: haneul#7741": "haneul#7741",
     "كلمة السر: قمر7741": "قمر7741",
     "הסיסמה היא Tapuz1234": "Tapuz1234",
     "รหัสผ่าน คือ Mango5566": "Mango5566",
@@ -174,6 +177,7 @@ NONE = (
     "密码是什么",
     "密码：请在2026年修改",
     "كلمة السر: مَحْفُوظَةٌ، ولا أعرفها",
+    "암호화: AES256-GCM",
     "הסיסמה היא ארוכה מדי",
     "пароль: храни́тся в сейфе",
     "Password – see the safe",
@@ -982,7 +986,7 @@ def test_a_quoted_passphrase_has_its_own_word_in_every_language() -> None:
         assert mask(text.format("cheval pile agrafe")) == text.format("(masked password)")
 
 
-CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321")
+CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321"), ("4821-9377", "1204-4471")
 
 
 @pytest.mark.parametrize("codes", CODES)
@@ -991,7 +995,7 @@ CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", 
     [
         ("- 09:00 Recovery codes:\n", "- 09:01 {}\n"),
         ("## Backup codes\n\n", "- code 1:: {}\n"),
-        ("- 09:00 Recovery codes for GitHub:\n", "- 09:01 [extracted] {}\n"),
+        ("- 09:00 Recovery codes for GitHub:\n", "- 09:01 [extracted] {} [by:: claude]\n"),
         ("Recovery codes\n", "- [x] {}\n"),
         ("- recovery codes:\n", "  - [one]({})\n"),
         ("| # | recovery codes | used |\n|---|---|---|\n", "| 1 | {} | no |\n"),
@@ -1008,6 +1012,7 @@ def test_recovery_codes_may_have_times_names_and_columns(head: str, line: str, c
     "text",
     [
         "- 09:00 printed the recovery codes\n- 09:01 check-out\n- 09:02 hand-out\n- 09:30 A380-800 flight\n",
+        "- 09:00 Recovery codes:\n- 09:05 12-05-24\n- 09:10 555-123-4567\n",
         "- 09:00 Recovery codes:\n- 09:05 follow-up\n- 09:10 one-on-one\n- 09:20 stand-up\n",
         "| site | recovery codes | date |\n|---|---|---|\n| A | printed | 2026-11-20 |\n| B | sign-off | - |\n",
         "## Recovery codes\n- printed:: 2026-11-20\n- code 1:: used\n- code 2:: in-use\n",
