@@ -114,6 +114,15 @@ def test_a_session_is_told_what_is_known_and_a_prompt_what_it_finds(agent: Agent
     assert "tea" not in agent.told, "no text of prompts and notes"
 
 
+def test_a_vault_named_by_a_relative_path_is_that_of_the_call_and_not_of_the_agents_folder(agent: Agent) -> None:
+    repository = agent.folder / "repository"
+    make_vault(repository / "vault", {"Memory.md": "# Memory\n\n- oolong tea is bad\n"})
+    for options, env in ((["--vault", "vault"], {}), ([], {"TARS_MEMORY_DIR": "vault"})):
+        told = answered(agent.hook("SessionStart", *options, env=env, cwd=str(repository)))
+        assert "likes oolong" in told
+        assert "is bad" not in told
+
+
 def test_the_conversation_is_examined_at_its_end_although_its_log_is_removed(agent: Agent) -> None:
     agent.says("Please remember that the spare key is under the blue pot.")
     assert answered(agent.hook("SessionEnd", reason="other")) == ""

@@ -140,6 +140,8 @@ def hook(
     if not event.kind or (event.cursor and agent not in ("", "cursor")):
         return OK  # Cursor runs Claude Code's hooks too: its own hook answers
     if event.folder:
+        named = call.env.get("TARS_MEMORY_DIR") if call.vault is None else call.vault
+        call.vault = os.path.abspath(os.path.expanduser(named)) if named else call.vault
         os.chdir(event.folder)
     settings = Settings(call.env)
     root = find_vault(call.vault, settings, here())
