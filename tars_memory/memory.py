@@ -708,8 +708,7 @@ class Memory:
         caller = self.workspace.capture(writes=False)
         caller.store.dry_run = True
         found = vault.writing.history.find_transactions(caller.store.journal, txn, last, caller.layout)
-        names = [name for name, _ in found]
-        return [entry for _, group in found for entry in group], capture.amend.undo(caller, names)
+        return [entry for _, group in found for entry in group], capture.amend.undo(caller, txn, last=last)
 
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> builtins.list[Written]:
         """Take back the last transactions of the chosen project, or those named. Naming an undo takes that back.

@@ -221,6 +221,9 @@ def test_undo_without_a_name_keeps_to_its_scope(tmp_path: Path) -> None:
         assert [entry.file for entry in memory.history()] == ["projects/boat/Memory.md"]
         memory.undo()
         assert memory.list() == []
+        (notice,) = memory.workspace.notices
+        assert "the newest write, stays" in notice
+        assert "tea" not in notice
 
 
 def test_a_playbook_outside_of_the_project_is_pinned_there_and_undo_in_it_passes_over_that(tmp_path: Path) -> None:

@@ -299,6 +299,9 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
                     f"undoing {name} would change {rules[0]}, which only a person at a terminal may",
                     f"run it at a terminal: tars-memory undo {name}",
                 )
+    newest = find_transactions(ctx.store.journal, None, 1)[0][0] if not txn else ""
+    if newest > chosen[0][0]:
+        ctx.notices.append(f"{newest}, the newest write, stays: it is of another project, or of none (--project)")
     return _undone(ctx, chosen)
 
 
