@@ -986,7 +986,12 @@ def test_a_quoted_passphrase_has_its_own_word_in_every_language() -> None:
         assert mask(text.format("cheval pile agrafe")) == text.format("(masked password)")
 
 
-CODES = ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"), ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"), ("12345678", "87654321"), ("4821-9377", "1204-4471")
+CODES = (
+    ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"),
+    ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"),
+    ("12345678", "87654321"),
+    ("4821-9377", "1204-4471"),
+)
 
 
 @pytest.mark.parametrize("codes", CODES)
