@@ -530,7 +530,6 @@ def fact_rows(path: str, data: bytes) -> list[tuple[Any, ...]]:
             fact.line,
             readable(fact.ref),
             readable(fact.subject),
-            markdown.facts.folded(readable(fact.subject)),
             readable(fact.predicate),
             readable(fact.object),
             day_number(fact.since, NEVER),
@@ -546,24 +545,18 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def facts(
-    connection: sqlite3.Connection, scope: str = "", *, on: date | None = None, subject: str | None = None
-) -> list[markdown.facts.Fact]:
+def facts(connection: sqlite3.Connection, scope: str = "", *, on: date | None = None) -> list[markdown.facts.Fact]:
     """Return the facts outside projects and of the project ``scope``, if given, in the order of their notes and lines.
 
     Args:
         connection: of the index.
         scope: name of a project.
         on: only facts that hold on this day; None: all.
-        subject: only facts about this subject, in any case.
     """
     conditions, values = ["s.name IN ('', ?)"], [scope]
     if on is not None:
         conditions.append("f.since <= ? AND ? < f.until")
         values += [str(day_number(on))] * 2
-    if subject is not None:
-        conditions.append("f.about = ?")
-        values.append(markdown.facts.folded(subject))
     sql = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY n.path, f.line"
     return [
         markdown.facts.Fact(ref, *_masked(about, predicate, object_), _date_of(since), _date_of(until), *place)

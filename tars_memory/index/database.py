@@ -314,7 +314,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 CHUNKER = 4
 """Version of the chunker; raise it with every change that produces other chunks or other embedded text."""
-VERSION = 38
+VERSION = 39
 """Version of the index, in the file's name and ``user_version``; raise it with every change to the schema below or to
 the content of rows."""
 
@@ -452,7 +452,6 @@ CREATE TABLE facts (                -- of the notes that hold facts over time
   line      INTEGER NOT NULL,
   ref       TEXT NOT NULL,
   subject   TEXT NOT NULL,
-  about     TEXT NOT NULL,          -- the subject, folded
   predicate TEXT NOT NULL,
   object    TEXT NOT NULL,
   since     INTEGER NOT NULL,       -- yyyymmdd; 0: none

@@ -481,7 +481,7 @@ ROWS = {
         "SELECT n.path, p.key, p.value FROM properties p JOIN notes n ON n.id = p.note ORDER BY n.path, p.key, p.value"
     ),
     "facts": (
-        "SELECT n.path, f.line, f.ref, f.subject, f.about, f.predicate, f.object, f.since, f.until, f.source"
+        "SELECT n.path, f.line, f.ref, f.subject, f.predicate, f.object, f.since, f.until, f.source"
         " FROM facts f JOIN notes n ON n.id = f.note ORDER BY n.path, f.line"
     ),
     "not indexed": "SELECT path, hash FROM files WHERE note IS NULL ORDER BY path",

@@ -583,11 +583,11 @@ class IndexReader:
         )
         return _grouped((note, str(text)) for note, text in self.listed(sql, notes))
 
-    def facts(self, scope: str = "", *, on: date | None = None, subject: str | None = None) -> list[Fact]:
+    def facts(self, scope: str = "", *, on: date | None = None) -> list[Fact]:
         """Return the facts over time: see :func:`tars_memory.index.chunking.facts`."""
         from tars_memory.index import chunking
 
-        return chunking.facts(self.connection, scope, on=on, subject=subject)
+        return chunking.facts(self.connection, scope, on=on)
 
     def links(self, scope: str = "", attachments: tuple[str, ...] = ()) -> LinkTable:
         """Return the links between notes: see :class:`tars_memory.index.chunking.LinkTable`."""
