@@ -418,18 +418,10 @@ class Record:
             counts: ``unchanged`` is increased by the number of the other files.
             errors: receives a sentence for each file or folder that does not exist or can't be read.
         """
-        found: dict[str, list[int]] = {}
-        for path in files(sources, errors):
-            try:
-                stamp = _stamp(path)
-            except OSError as error:
-                errors.append(f"{path} can't be read: {error.strerror}")
-                continue
-            if stamp is not None and self.sources.get(path) != stamp:
-                found[path] = stamp
-            elif stamp is not None:
-                counts["unchanged"] += 1
-        return dict(sorted(found.items(), key=lambda pair: self.failed.get(pair[0], 0)))
+        found = dict(_stamps(files(sources, errors), errors))
+        new = {path: stamp for path, stamp in found.items() if self.sources.get(path) != stamp}
+        counts["unchanged"] += len(found) - len(new)
+        return dict(sorted(new.items(), key=lambda pair: self.failed.get(pair[0], 0)))
 
     def mark_examined(self, path: str, stamp: list[int]) -> None:
         """Record durably that a file need not be examined until it changes."""
@@ -439,15 +431,7 @@ class Record:
 
     def unkept_files(self, paths: Iterable[str]) -> dict[str, list[int]]:
         """Return the files that will be deleted and whose turns were not kept yet, with their stamps."""
-        found: dict[str, list[int]] = {}
-        for path in paths:
-            try:
-                stamp = _stamp(path)
-            except OSError:
-                continue
-            if stamp is not None and self.kept.get(path) != stamp:
-                found[path] = stamp
-        return found
+        return {path: stamp for path, stamp in _stamps(paths, []) if self.kept.get(path) != stamp}
 
     def forget(self) -> None:
         """Empty the record, so that everything is examined again."""
@@ -488,23 +472,26 @@ def files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:
             errors.append(f"{source} is not there")
 
 
-def _stamp(path: str) -> list[int] | None:
-    """Return size, time and inode of a file, which change when it does.
+def _stamps(paths: Iterable[str], errors: list[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield each regular file that is there with its size, time and inode, which change when it does: a pipe, of which
+    reading might never end, is left out.
 
-    Call it before the file is read, so that anything added in the meantime counts as new. None if the file is gone by
-    now, or is not a regular file: reading a pipe might never end.
+    Call it before the files are read, so that anything added in the meantime counts as new.
 
-    Raises:
-        OSError: the file can't be read now.
+    Args:
+        paths: of files.
+        errors: receives a sentence for each file that can't be read now.
     """
-    try:
-        found = os.stat(path)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        os.close(os.open(path, os.O_RDONLY))
-    except FileNotFoundError:
-        return None
-    return [found.st_size, found.st_mtime_ns, found.st_ino]
+    for path in paths:
+        try:
+            found = os.stat(path)
+            if stat.S_ISREG(found.st_mode):
+                os.close(os.open(path, os.O_RDONLY))
+                yield path, [found.st_size, found.st_mtime_ns, found.st_ino]
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            errors.append(f"{path} can't be read: {error.strerror}")
 
 
 def _table(value: object) -> dict[str, Any]:
