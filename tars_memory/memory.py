@@ -678,10 +678,9 @@ class Memory:
 
         A subject without facts that is, by the index, the name of one note is written under its other name.
         """
-        self.workspace.apply_pending_ticks()
-        kept = self.workspace.keeping(f"{subject} {predicate}:: {object_}")
+        caller = self._writer(f"{subject} {predicate}:: {object_}")
         names = partial(self._other_names, scope=self.workspace.project)
-        return capture.facts.add(kept, subject, predicate, object_, since=since, until=until, other_names=names)
+        return capture.facts.add(caller, subject, predicate, object_, since=since, until=until, other_names=names)
 
     def _other_names(self, name: str, scope: str) -> tuple[str, ...]:
         """Return all names of the only note with this name, as the index has them; none if it can't be asked."""
@@ -693,13 +692,11 @@ class Memory:
 
     def end_fact(self, target: str, *, on: date | None = None) -> Receipt:
         """End a fact on a day (today)."""
-        self.workspace.apply_pending_ticks()
-        return capture.facts.end(self.workspace.capture(), target, on)
+        return capture.facts.end(self._writer(), target, on)
 
     def remove_fact(self, target: str) -> Receipt:
         """Remove a fact, as if nobody had ever stated it."""
-        self.workspace.apply_pending_ticks()
-        return capture.facts.remove(self.workspace.capture(), target)
+        return capture.facts.remove(self._writer(), target)
 
     def undoable(
         self, txn: str | None = None, *, last: int = 1
