@@ -134,7 +134,15 @@ def test_a_closed_terminal_stops_nothing(progress: Progress, terminal: Terminal,
     progress.close()
 
 
-@pytest.mark.parametrize(("argv", "phase"), [(["export", "x.db"], "writing"), (["sleep", "--dry-run"], "night")])
+@pytest.mark.parametrize(
+    ("argv", "phase"),
+    [
+        (["export", "x.db"], "writing"),
+        (["sleep", "--dry-run"], "night"),
+        (["forget", "tea"], "looking through"),
+        (["tidy"], "looking through"),
+    ],
+)
 def test_work_that_counts_nothing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], phase: str
 ) -> None:

@@ -219,7 +219,8 @@ def forget(
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
     forgotten before.
     """
-    memory = call.memory()
+    memory, tell = call.memory(), call.out.progress() or call.out.announce
+    tell("looking through the notes", 0, 0)
     named = _named(call, memory, call.words(target, "REF"), hits=call.interactive)
     near, also = memory.near(named), []
     asks = call.interactive and not (yes or call.dry_run)
@@ -229,6 +230,7 @@ def forget(
             call.out.say("nothing was forgotten")
             return STOPPED
         also = _also_withheld(call, near)
+        tell("looking through the notes", 0, 0)
     receipt = memory.forget(named, everywhere=everywhere, also=also, parts=yes or call.interactive)
     if left := [turn for turn in near if turn not in also]:
         where = ", ".join(dict.fromkeys(f"{turn.log}:{turn.line}" for turn in left))

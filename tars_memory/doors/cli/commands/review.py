@@ -372,6 +372,7 @@ def tidy(
         return _show_archived(call, call.memory().archive(apply=apply), apply)
     if ignore and not ids:
         raise UsageError("IDS are missing", "name the findings to ignore: tars-memory tidy lists them")
+    (call.out.progress() or call.out.announce)("looking through the notes", 0, 0)
     return _show_findings(call, call.memory().tidy(apply=apply, ignore=ignore, ids=tuple(ids)))
 
 
