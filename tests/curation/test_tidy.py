@@ -56,6 +56,20 @@ def test_mending_leaves_one_line_and_is_taken_back(desk: Desk) -> None:
     assert desk.files() == before
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("- [ ]\n- tea\n- [ ]\n", "- tea\n"),
+        ("- cake\n-\ntext\n", "- cake\n\ntext\n"),  # the text would become the cake's
+    ],
+)
+def test_nothing_around_an_empty_bullet_is_read_otherwise_without_it(desk: Desk, before: str, after: str) -> None:
+    desk.put("Memory.md", before)
+    assert {each.outcome for each in run(desk, apply=True).applied} == {"removed"}
+    assert desk.get("Memory.md") == after
+    assert found(desk) == []
+
+
 def test_the_line_that_is_linked_to_stays(desk: Desk) -> None:
     desk.put("Memory.md", "## Notes\n- tea\n- tea ^m-1\n- tea ^m-2\n")
     desk.put("Plan.md", "see [[Memory#^m-2]]\n")

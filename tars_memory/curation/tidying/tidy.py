@@ -27,7 +27,7 @@ from tars_memory.language.words import fold, phrase_pattern
 from tars_memory.vault import change, inbox
 from tars_memory.vault.links import Links, Outlink, anchor, anchors, files_of, links_by_line, links_by_source
 from tars_memory.vault.markdown import edits, entries, facts as truth, lines
-from tars_memory.vault.markdown.document import Document, apply
+from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.model import Entry, Splice, Tier, is_empty_item
 from tars_memory.vault.note import Note
 
@@ -127,7 +127,7 @@ class TidyNote:
         self.role = role
         self.day = day
         self.document = note.document
-        self.entries = note.entries
+        self.entries = [entry for entry in note.entries if not is_empty_item(entry.raw)]
         self._headings = [section.start_line for section in self.document.sections]
         self.parents: dict[int, int] = {}
         open_bullets: list[tuple[int, int]] = []
@@ -994,10 +994,13 @@ def _fix(ctx: Caller, session: WriteSession, path: str, to_fix: Sequence[Finding
         """Plan the removal of those that the note has; called again if the note changes in the meantime."""
         nonlocal removed
         note = Note.of(ctx.layout, path, data)
-        found = [finding for finding in fixable(note_of(ctx, note), world) if finding.id in wanted]
-        new, gone = without_findings(note, found)
-        removed = [finding.id for finding in gone]
-        return edits.splices_between(note.data, new)
+        changes, removed = edits.Changes(note.data), []
+        for finding in reversed(fixable(note_of(ctx, note), world)):  # what is above keeps its place
+            last = finding.entry.end_line if finding.entry else finding.line
+            if finding.id in wanted and (made := edits.remove_lines(Document(changes.data), finding.line, last)):
+                changes.make(made)
+                removed.append(finding.id)
+        return changes.splices()
 
     try:
         session.write(path, plan)
@@ -1048,55 +1051,3 @@ def fixable(note: TidyNote, world: World) -> list[Finding]:
     """Return the findings that ``--apply`` may fix, with the same ids as :func:`found_in` gives them."""
     every = numbered(finding for find in FIXABLE for finding in find(note, world))
     return [finding for finding in every if finding.fixable]
-
-
-def without_findings(note: Note, found: Iterable[Finding]) -> tuple[bytes, list[Finding]]:
-    """Return a note without the lines of some findings, and the findings whose lines were removed. Pure.
-
-    Args:
-        note: as it is.
-        found: findings about whole bullets of the note; their lines are removed from the last to the first.
-    """
-    gone: list[Finding] = []
-    for finding in sorted(found, key=lambda finding: finding.line, reverse=True):
-        if finding.entry is None:
-            splices = [_blank_bullet(note.document, finding.line)]
-        else:
-            raw, line = finding.entry.raw, finding.entry.line
-            same = [entry for entry in note.entries_by_raw.get(raw, ()) if entry.line == line]
-            if not same:
-                continue  # it was removed with another one
-            splices = edits.remove_bullet(note, same[0])
-        new = note.with_data(apply(note.data, splices))
-        if _only_lacks(note, new, finding):
-            note = new
-            gone.append(finding)
-    return note.data, gone[::-1]
-
-
-def _blank_bullet(document: Document, line: int) -> Splice:
-    """Return the removal of a bullet without words, with the line ending that separates it."""
-    start, end, after = document.lines[line - 1]
-    if after == end and line > 1:
-        return Splice(document.lines[line - 2].end, end, b"")
-    return Splice(start, after, b"")
-
-
-def _only_lacks(before: Note, after: Note, gone: Finding) -> bool:
-    """Whether a note is parsed as before, except for one bullet that is gone."""
-    old, new = before.document, after.document
-    old_entries, new_entries = (
-        Counter((e.text, e.time, e.state, e.section, e.depth) for e in note.entries) for note in (before, after)
-    )
-    entry = gone.entry
-    if entry is not None:
-        old_entries -= Counter([(entry.text, entry.time, entry.state, entry.section, entry.depth)])
-    old_kinds, new_kinds = (
-        Counter(block.kind for block in document.blocks if block.kind != "item") for document in (old, new)
-    )
-    return (
-        old_entries == new_entries
-        and old_kinds == new_kinds
-        and len(old.bullets) == len(new.bullets) + 1
-        and [section.path for section in old.sections] == [section.path for section in new.sections]
-    )

@@ -252,19 +252,28 @@ def replace_bullet(
 
 
 def remove_bullet(note: Note, entry: Entry) -> list[Splice]:
-    """Remove an entry of a note, with its children."""
-    document, data = note.document, note.data
-    first, last = document.lines[entry.line - 1], document.lines[entry.end_line - 1]
-    whole = Splice(first.start, last.next, b"")
-    if entry.line > 1 and (last.next == last.end or would_join(data, first, last)):
-        whole = Splice(document.lines[entry.line - 2].end, last.end, b"")
-    blank = Splice(first.start, last.end, b"")
-    removed = range(entry.line, entry.end_line + 1)
-    for splice, lines_left in ((whole, 0), (blank, 1)):
-        after = Document(apply(data, [splice]))
-        if _shape_without(after, range(entry.line, entry.line + lines_left)) == _shape_without(document, removed):
+    """Remove an entry of a note, with its children; if nothing else serves, the lines around it change."""
+    kept_apart = remove_lines(note.document, entry.line, entry.end_line)
+    return kept_apart or [_whole_lines(note.document, entry.line, entry.end_line)]
+
+
+def remove_lines(document: Document, first: int, last: int) -> list[Splice]:
+    """Remove the lines of a bullet, or all but a blank one; nothing if the lines around it would be read otherwise."""
+    blank = Splice(document.lines[first - 1].start, document.lines[last - 1].end, b"")
+    removed = range(first, last + 1)
+    for splice, lines_left in ((_whole_lines(document, first, last), 0), (blank, 1)):
+        after = Document(apply(document.data, [splice]))
+        if _shape_without(after, range(first, first + lines_left)) == _shape_without(document, removed):
             return [splice]
-    return [whole]
+    return []
+
+
+def _whole_lines(document: Document, first: int, last: int) -> Splice:
+    """Return the removal of lines with the line ending that separates them from the others."""
+    start, end = document.lines[first - 1], document.lines[last - 1]
+    if first > 1 and (end.next == end.end or would_join(document.data, start, end)):
+        return Splice(document.lines[first - 2].end, end.end, b"")
+    return Splice(start.start, end.next, b"")
 
 
 def remove_bullets(note: Note, entries: Sequence[Entry]) -> list[Splice]:
