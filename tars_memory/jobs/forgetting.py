@@ -373,10 +373,11 @@ class _Plan:
 
     def _remove_prose(self, changes: Changes) -> None:
         """Remove paragraphs and headings of a playbook that consist of the statement alone; the title stays."""
-        for line, end_line, text in reversed([*_prose_of(Document(changes.data))]):
+        document = Document(changes.data)
+        for line, end_line, text in reversed([*_prose_of(document)]):  # what is above keeps its place
             if any(words in self._sentences for words in wordings(text)):
                 self.removed.insert(0, (line, text))
-                _remove_lines(changes, line, end_line)
+                changes.make([Splice(document.lines[line - 1].start, document.lines[end_line - 1].next, b"")])
 
     def _remove_blocks(self, changes: Changes) -> None:
         """Remove paragraphs of the summary and kept turns that mention the statement; of the model's answers to such
@@ -410,12 +411,6 @@ def _telling(found: Sequence[str]) -> set[str]:
 
 _wordings = lru_cache(maxsize=64)(wordings)
 """The wordings of a copy, with which each entry is compared."""
-
-
-def _remove_lines(changes: Changes, start_line: int, end_line: int) -> None:
-    """Remove the lines from ``start_line`` to ``end_line`` of a note."""
-    lines = Document(changes.data).lines
-    changes.make([Splice(lines[start_line - 1].start, lines[end_line - 1].next, b"")])
 
 
 def _said(text: str) -> list[str]:

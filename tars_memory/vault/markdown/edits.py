@@ -213,10 +213,9 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
     for splice in _new_section_places(document, "", title):
         bare = Splice(splice.start, splice.end, splice.data.rstrip(b"\r\n") + document.ending(len(document.lines)))
         after = Document(apply(data, [bare]))
-        same = [(section.path, section.level) for section in document.sections if section.level]
-        now = [(section.path, section.level) for section in after.sections if section.level]
-        added = len(after.blocks) == len(document.blocks) + 1 and after.sections[-1].title == plain_heading(title)
-        if added and now[:-1] == same:
+        new = after.sections[-1]
+        titled = new.title == plain_heading(title)
+        if titled and _only_adds(document, after, new.start_line + 1, (), heading=True):
             return [bare]
     raise ConflictError(
         f"no place for the heading {title!r} leaves the text around it as it is",
@@ -385,7 +384,7 @@ def _parse_around(document: Document, splice: Splice, *, whole: bool) -> tuple[D
 
 
 def _only_adds(before: Document, after: Document, line: int, counts: Sequence[int], *, heading: bool = False) -> bool:
-    """Whether ``after`` is ``before`` plus new bullets; blank lines around them may be new too.
+    """Whether ``after`` is ``before`` plus new bullets or a heading; blank lines around them may be new too.
 
     Args:
         before: the note without the bullets.
