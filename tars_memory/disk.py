@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tars_memory.errors import SettingsError, StateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from hashlib import blake2b, sha256
 else:
     try:
@@ -118,6 +118,19 @@ def read_named(path: str | os.PathLike[str]) -> bytes:
     if len(data) > LARGEST_NAMED:
         raise OSError(errno.EFBIG, f"it has more than {LARGEST_NAMED // 1_000_000} MB")
     return data
+
+
+def files_below(folder: str | os.PathLike[str], failed: Callable[[OSError], object] | None = None) -> Iterator[str]:
+    """Yield the paths of the files below a folder, sorted, without hidden files and folders; links to folders are not
+    followed.
+
+    Args:
+        folder: the folder.
+        failed: called with the error of each folder that can't be read.
+    """
+    for at, folders, names in os.walk(folder, onerror=failed):
+        folders[:] = sorted(name for name in folders if name[0] != ".")
+        yield from (os.path.join(at, name) for name in sorted(names) if name[0] != ".")
 
 
 def is_device(stream: BinaryIO) -> bool:

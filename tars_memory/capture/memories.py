@@ -14,11 +14,12 @@ import stat
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, time
+from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from tars_memory.capture.text_logs import local
 from tars_memory.capture.turns import MAX_NAME, Transcript, Turn, Unknown, clean, first, instant, name
-from tars_memory.disk import sha256
+from tars_memory.disk import files_below, sha256
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.document import Block, Bullet, Document, front_day, wiki_words
 
@@ -247,14 +248,11 @@ def _type_of(properties: dict[str, Any]) -> str:
 
 def _of_folder(path: str, form: str, ours: Callable[[str], bool]) -> Collection | Unknown:
     """Return the statements of all notes of a folder as one collection."""
-    paths: list[str] = []
     errors: list[OSError] = []
-    for folder, folders, names in os.walk(path, onerror=errors.append):
-        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
-        notes_here = (name for name in sorted(names) if name[-3:].lower() == ".md" and not name.startswith("."))
-        paths += (inner for inner in (os.path.join(folder, name) for name in notes_here) if not ours(inner))
-        if len(paths) > MOST_FILES:
-            return Unknown(path, f"it holds more than {MOST_FILES:,} notes: name a folder inside it")
+    notes_below = (inner for inner in files_below(path, errors.append) if inner[-3:].lower() == ".md")
+    paths = [*islice((inner for inner in notes_below if not ours(inner)), MOST_FILES + 1)]
+    if len(paths) > MOST_FILES:
+        return Unknown(path, f"it holds more than {MOST_FILES:,} notes: name a folder inside it")
     if errors:
         return Unknown(path, f"{errors[0].filename} can't be read: {errors[0].strerror}")
     files = [_File.of(inner, os.path.relpath(inner, path)) for inner in paths]

@@ -63,54 +63,41 @@ def read(source: str | os.PathLike[str] | BinaryIO, name: str | None = None) -> 
         return
     path = os.fspath(source)
     name = name or path
-    try:
-        found = os.stat(path)
-        if stat.S_ISDIR(found.st_mode):
-            yield from _folder(path, name)
-            return
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISFIFO(found.st_mode) and not stat.S_ISCHR(found.st_mode):
-            yield Unknown(name, "it is not a regular file")
-            return
-        with open(path, "rb") as stream:
-            if disk.is_device(stream):
-                yield Unknown(name, "it is not a regular file")
-                return
-            yield from _guarded(Peeked(stream), name)
-    except (OSError, ValueError) as error:
-        yield _unreadable(name, error)
+    yield from _folder(path, name) if os.path.isdir(path) else _file(path, name, named=True)
 
 
 def _folder(path: str, name: str) -> Iterator[Transcript | Unknown]:
     """Read all files below a folder except hidden ones; links to folders are not followed."""
     found = False
     errors: list[OSError] = []
-    for folder, folders, files in os.walk(path, onerror=errors.append):
-        folders[:] = sorted(inner for inner in folders if not inner.startswith("."))
-        for file in sorted(files):
-            if not file.startswith("."):
-                found = True
-                inner = os.path.join(folder, file)
-                yield from _file(inner, os.path.join(name, os.path.relpath(inner, path)))
+    for inner in disk.files_below(path, errors.append):
+        found = True
+        yield from _file(inner, os.path.join(name, os.path.relpath(inner, path)))
     for error in errors:
         yield _unreadable(os.path.join(name, os.path.relpath(os.fspath(error.filename), path)), error)
     if not found and not errors:
         yield Unknown(name, "the folder holds no files")
 
 
-def _file(path: str, name: str) -> Iterator[Transcript | Unknown]:
-    """Read a file of a folder if it is a regular one, without waiting for a pipe or a device."""
+def _file(path: str, name: str, *, named: bool = False) -> Iterator[Transcript | Unknown]:
+    """Read a regular file without waiting for a pipe or a device; one that the person ``named`` may be a pipe or a
+    terminal.
+    """
+    kinds = (stat.S_ISREG, stat.S_ISFIFO, stat.S_ISCHR) if named else (stat.S_ISREG,)
     try:
-        regular = stat.S_ISREG(os.stat(path).st_mode)
-        if regular:
-            with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
-                regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-                if regular:
+        if any(kind(os.stat(path).st_mode) for kind in kinds):
+            with open(path, "rb", opener=None if named else _without_waiting) as stream:
+                mode = os.fstat(stream.fileno()).st_mode
+                if any(kind(mode) for kind in kinds) and not disk.is_device(stream):
                     yield from _guarded(Peeked(stream), name)
-    except OSError as error:
-        yield _unreadable(name, error)
-        return
-    if not regular:
+                    return
         yield Unknown(name, "it is not a regular file")
+    except (OSError, ValueError) as error:
+        yield _unreadable(name, error)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _guarded(peeked: Peeked, name: str, *, inside: bool = False) -> Iterator[Transcript | Unknown]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
+from tars_memory import disk
 from tars_memory.vault import layout, markdown
 from tars_memory.vault.markdown import lines as grammar
 from tars_memory.vault.vault import Vault, key_of
@@ -146,13 +147,8 @@ class Links:
 
 def files_of(vault: Vault) -> frozenset[str]:
     """Return the paths of all files of a vault, attachments too; hidden files and linked folders don't count."""
-    found: list[str] = []
-    for folder, folders, names in os.walk(vault.root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        prefix = os.path.relpath(folder, vault.root).replace(os.sep, "/") + "/"
-        prefix = "" if prefix == "./" else prefix
-        found += (prefix + name for name in names if not name.startswith("."))
-    return frozenset(found)
+    root = os.path.join(vault.root, "")
+    return frozenset(path.removeprefix(root).replace(os.sep, "/") for path in disk.files_below(root))
 
 
 def links_of(vault: Vault) -> Links:

@@ -465,9 +465,7 @@ def files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:
         if os.path.isfile(path):
             yield path
         elif os.path.isdir(path):
-            for folder, folders, names in os.walk(path, onerror=unreadable):
-                folders[:] = sorted(name for name in folders if not name.startswith("."))
-                yield from (os.path.join(folder, name) for name in sorted(names) if not name.startswith("."))
+            yield from disk.files_below(path, unreadable)
         else:
             errors.append(f"{source} is not there")
 

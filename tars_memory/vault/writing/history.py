@@ -10,6 +10,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from tars_memory import disk
 from tars_memory.errors import ConflictError, NotFoundError, UnwritableError, counted
 from tars_memory.vault import markdown, suspicion
 from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, steps
@@ -637,12 +638,10 @@ def _lines_above(record: Record, line: bytes, lines: Mapping[bytes, list[Record]
 def _paths_by_name(root: Path) -> dict[str, list[str]]:
     """Return the paths of the vault's notes by file name."""
     paths: dict[str, list[str]] = {}
-    for folder, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        relative = os.path.relpath(folder, root).replace(os.sep, "/")
-        for name in names:
-            if name.endswith(".md"):
-                paths.setdefault(name, []).append(name if relative == "." else f"{relative}/{name}")
+    for path in disk.files_below(root):
+        if path.endswith(".md"):
+            inside = os.path.relpath(path, root).replace(os.sep, "/")
+            paths.setdefault(os.path.basename(path), []).append(inside)
     return paths
 
 
