@@ -585,6 +585,8 @@ class Hit:
         """Return the documented object of ``search --json``."""
         record: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS_SHOWN}
         record |= {"score": round(self.score, 4), "headings": list(self.headings)}
+        if self.date_is_weak:
+            record["date_is_weak"] = True
         if self.places:
             record |= {"speaker": self.speaker, "answer": self.answer}
         if self.vault:

@@ -132,8 +132,10 @@ def test_json_has_the_documented_fields(vault):
     assert list(record) == ["query", "mode", "hits", "abstained", "stale", "notices"]
     assert list(record["hits"][0]) == [
         "rank", "score", "path", "start_line", "end_line", "tier", "date", "title", "headings", "text", "block_id",
-        "obsidian_url",
+        "obsidian_url", "date_is_weak",
     ]  # fmt: skip
+    dated = next(hit for hit in vault.search("Anna in Zürich").as_dict()["hits"] if hit["path"] == "2026-11-14.md")
+    assert "date_is_weak" not in dated
     assert "explain" in vault.search("oolong tea", explain=True).as_dict()["hits"][0]
 
 

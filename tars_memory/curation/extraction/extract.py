@@ -310,7 +310,7 @@ class Examiner:
             self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}{hint}"))
             return None
         if transcript.damaged:
-            self.ctx.notices.append(f"{transcript.source}: {transcript.damaged} damaged places were passed over")
+            self.ctx.notices.append(f"{transcript.source}: damaged places, passed over: {transcript.damaged}")
         if transcript.doubt:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):

@@ -42,6 +42,7 @@ hits[].obsidian_url: empty for a conversation
 abstained: true if there are no hits
 stale: how many files the index is behind
 [as it applies]
+hits[].date_is_weak: true: the date is only the day of the file's last change
 hits[].speaker answer: of a hit in a conversation: who spoke, and the beginning of the model's answer
 hits[].vault: of a hit in a shared vault: its name; `path` is absolute then
 hits[].explain: with `--explain`: each part of the score
