@@ -300,7 +300,7 @@ def key_of(text: str) -> Key:
     return statement.words, statement.tags
 
 
-@lru_cache(maxsize=32_768)  # a megabyte of bullets, which are compared several times
+@lru_cache(maxsize=65_536)  # of a larger vault each read would push out what is read next
 def read(text: str) -> Statement:
     """Return the statement of a text, of any text."""
     tags = frozenset(tag.casefold() for tag in _TAG.findall(text))
