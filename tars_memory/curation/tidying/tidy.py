@@ -6,7 +6,6 @@ Finding problems writes nothing. Fixes are limited in number per run, each remov
 
 from __future__ import annotations
 
-import base64
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -17,7 +16,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tars_memory import disk, errors, settings
+from tars_memory import errors, settings
 from tars_memory.curation.extraction.rules import stated
 from tars_memory.curation.proposals import TIDY, Proposal, Related, change_of_line, day_of, question, question_about
 from tars_memory.curation.tidying.archive import is_named
@@ -210,27 +209,14 @@ def role_of(layout: Layout, path: str) -> Role | None:
     return "feedback" if layout.timed(path) else None
 
 
-def named(kind: str, path: str, key: str, occurrence: int = 0) -> str:
-    """Return the id of a finding, which is the same as long as its kind, note and words are.
-
-    Args:
-        kind: see :data:`Kind`.
-        path: of the note.
-        key: the words that it is about.
-        occurrence: which of several findings with the same words in the note, from 0.
-    """
-    name = "\0".join((kind, path, key, str(occurrence)))
-    digest = disk.sha256(name.encode("utf-8", "surrogateescape")).digest()
-    return base64.b32encode(digest[:5]).decode("ascii").lower()
-
-
 def numbered(found: Iterable[Finding]) -> list[Finding]:
     """Return findings in the order of their lines, with their ids."""
     seen: Counter[tuple[str, str, str]] = Counter()
     with_ids: list[Finding] = []
     for finding in sorted(found, key=lambda finding: (finding.line, finding.kind)):
         identity = (finding.kind, finding.path, finding.key)
-        with_ids.append(finding._replace(id=named(*identity, seen[identity])))
+        words = "\0".join((finding.path, finding.key, str(seen[identity])))
+        with_ids.append(finding._replace(id=entries.ref(finding.kind, words)))
         seen[identity] += 1
     return with_ids
 
