@@ -633,7 +633,8 @@ class Memory:
 
     def copies(self, target: str) -> jobs.forgetting.Copies:
         """Find what :meth:`forget` would take out, and what would stay."""
-        return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self._to_forget(target))
+        lines = partial(jobs.forgetting.talk_lines, self.workspace)
+        return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self._to_forget(target), lines)
 
     def _to_forget(self, target: str) -> str:
         """Return the REF of a proposal's line for the proposal's id; the id itself if the line is in no note yet."""
@@ -649,12 +650,13 @@ class Memory:
     def forget(
         self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = (), parts: bool = True
     ) -> Forgotten:
-        """Remove a statement from every note that holds it. The notices say which copies remain.
+        """Remove a statement from every note that holds it, or withhold what was only said in a conversation. The
+        notices say which copies remain.
 
         Until an undo, extraction skips earlier conversation text that holds the statement.
 
         Args:
-            target: a REF, or words that only this entry holds.
+            target: a REF, or words that only this entry or sentence holds, or ``path:line`` of a log.
             everywhere: also purge it, and its former words, from journal, spool, index, caches and the hooks' files.
                 This can't be undone. A statement that is already forgotten can still be purged.
             also: lines of conversations, from :meth:`near`, that extraction is to skip, too.
@@ -666,9 +668,14 @@ class Memory:
         self.workspace.forget_withheld()
         if everywhere:
             return jobs.forgetting.forget_everywhere(self.workspace, target, tuple(also), parts=parts)
-        receipt = jobs.forgetting.forget(self.workspace.capture(), target, also=tuple(also), parts=parts)
+        lines = partial(jobs.forgetting.talk_lines, self.workspace)
+        receipt = jobs.forgetting.forget(
+            self.workspace.capture(), target, also=tuple(also), parts=parts, talk_lines=lines
+        )
+        jobs.forgetting.read_again(self.workspace, receipt)
         if receipt.written:
-            receipt.notices += jobs.forgetting.COPIES
+            only_said = receipt.withheld and not receipt.touched
+            receipt.notices += jobs.forgetting.TALK_COPIES if only_said else jobs.forgetting.COPIES
         return receipt
 
     def add_fact(

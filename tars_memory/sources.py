@@ -202,6 +202,16 @@ class Talks:
         self.index.restore(model)
         return report
 
+    def read_again(self, logs: Iterable[str]) -> None:
+        """Read some logs anew, so that what is withheld by now leaves the index; not if that is busy."""
+
+        def read() -> None:
+            known = self.index.logs()
+            there = [path for path in logs if path in known and os.path.isfile(path)]
+            self.index.write([self._read(path, known[path].stamp, None) for path in there], (), WAIT)
+
+        self.index.with_repair(read)
+
     def expiring(self, now: float) -> list[str]:
         """Return the logs that their program may soon delete, as Claude Code does: not written to lately, oldest first.
 

@@ -592,6 +592,11 @@ class Workspace:
             self._withheld = vault.writing.withheld.Withheld(self.state)
         return self._withheld
 
+    @property
+    def forgets(self) -> bool:
+        """Whether anything is withheld."""
+        return bool(self._forgotten())
+
     def withheld(self, text: str, said: str, *logs: str) -> bool:
         """Return whether a text of a conversation must not be shown any more, because it was forgotten since.
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import signal
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,17 @@ import pytest
 
 from tars_memory.doors.cli.output import Output
 from tars_memory.doors.cli.screen import show_hits
-from tars_memory.errors import UsageError
+from tars_memory.errors import AmbiguousError, BusyError, NotFoundError, UnwritableError, UsageError
 from tars_memory.index.database import AUTOMATED
 from tars_memory.index.fulltext import Filter
+from tars_memory.jobs import forgetting
 from tars_memory.memory import Memory
 from tars_memory.recall.query import SearchResult
+from tars_memory.settings import StoreOptions
 from tars_memory.testing import make_vault
+from tars_memory.vault.writing.system import VaultLock
+from tars_memory.vault.writing.transaction import Transaction
+from tars_memory.vault.writing.withheld import Withheld
 from tars_memory.workspace import Workspace
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
@@ -276,6 +282,7 @@ def test_what_is_withheld_is_neither_indexed_nor_shown(world: World, monkeypatch
     world.add()
     assert world.found("walnut")
     monkeypatch.setattr(Workspace, "withheld", lambda self, text, said, *logs: "walnut" in text and said < "2026-11-20")
+    monkeypatch.setattr(Workspace, "forgets", True)
     assert world.found("walnut") == [] and "walnut" not in world.told("walnut")
     with world.memory() as memory:
         memory.reindex(full=True)
@@ -751,3 +758,226 @@ def test_conversations_leave_the_note_that_the_question_names_before_all_others(
     found = [hit.path for hit in world.search("2026-11-02").hits]
     assert before[0] == found[0] == "2026-11-02.md"
     assert before == [path for path in found if path.endswith(".md")]
+
+
+# --- forgetting what was only said
+
+
+def journal_of(world: World, **asked: Any) -> list[tuple[str, str, str, bool]]:
+    with world.memory(**asked) as memory:
+        found = memory.history()
+    return [(each.command, each.op, os.path.basename(each.file), each.undone) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("said", "typed"),
+    [
+        ("Well. The lease says walnut floors! Anything else?", "walnut floors"),
+        ("ja, der Vertrag nennt Nussböden in Überlingen.", "NUSSBODEN in uberlingen"),
+        ("ところで鍵は青い植木鉢の下にあります。覚えておいて", "青い植木鉢"),
+        ("see Dr. Smith.", "Dr. Smith"),
+        ("the wifi password is hunter22secret", "wifi password is hunter22secret"),
+        ("first\nthe lease says walnut floors\nlast", "walnut floors"),
+        ("so " + "we talked on and on about that. " * 60 + "The lease says walnut floors.", "walnut floors"),
+    ],
+)
+def test_what_was_only_said_is_forgotten_across_a_rebuild_and_an_undo(world: World, said: str, typed: str) -> None:
+    log = world.write("a.jsonl", turn("user", said, "2026-11-02T10:02"), turn("user", "a pelican", "2026-11-02T10:03"))
+    before = log.read_bytes()
+    world.add()
+    place = {(str(log), 1)}
+    with world.memory() as memory:
+        receipt = memory.forget(typed)
+        assert receipt.written and {(each.path, each.line) for each in receipt.withheld} == place
+        assert (receipt.path, receipt.touched) == (str(log), [])
+        assert any("not touched" in each for each in receipt.notices)
+    home = [file for file in (world.base / "home").rglob("*") if file.is_file() and "talks" not in file.parts]
+    assert not any(typed.encode() in file.read_bytes() for file in home)  # no copy is made of what is forgotten
+
+    def shown() -> bool:
+        with world.memory() as memory:
+            prompts = str(memory.extract_prompts([log], force=True))
+        found = [any(typed.split()[-1] in text for text in world.found(typed)), typed.split()[-1] in world.told(typed)]
+        assert len({*found}) == 1 and world.found("pelican") and "pelican" in prompts
+        return found[0] or said.split("\n")[0] in prompts
+
+    for full in (False, True):
+        with world.memory() as memory:
+            memory.reindex(full=full)
+            with pytest.raises(NotFoundError):
+                memory.forget(typed)
+        assert not shown()
+    assert journal_of(world) == [("forget", "withhold", "a.jsonl", False)]
+    with world.memory() as memory:
+        (undone,) = memory.undo()
+        assert (undone.op, undone.path) == ("release", str(log))
+    assert log.read_bytes() == before
+    assert world.found(typed) or typed.startswith("wifi")
+    with world.memory() as memory:
+        (again,) = memory.undo(undone.txn)
+        assert again.op == "withhold"
+    assert not shown()
+    assert journal_of(world)[2] == ("forget", "withhold", "a.jsonl", False)
+
+
+def test_several_sentences_are_listed_and_one_in_several_conversations_is_one(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.write("b.jsonl", turn("user", "Oh, the lease says walnut floors.", "2026-11-03T10:00"))
+    world.write("c.jsonl", turn("user", "The lease says walnut floors! And now?", "2026-11-04T10:00", sessionId="s2"))
+    shutil.copy(world.logs / "a.jsonl", world.logs / "resumed.jsonl")
+    world.add()
+    with world.memory() as memory:
+        with pytest.raises(AmbiguousError) as caught:
+            memory.forget("walnut floors")
+        assert [line.split("  ")[1] for line in caught.value.candidates] == [
+            "The lease says walnut floors!", "Oh, the lease says walnut floors."
+        ]  # fmt: skip
+        with pytest.raises(AmbiguousError, match="2 sentences fit 'lease says walnut'"):
+            memory.forget("lease says walnut", parts=False)
+        receipt = memory.forget("the lease says walnut floors", parts=False)
+        told = {os.path.basename(each.path) for each in receipt.withheld}
+        assert told in ({"a.jsonl", "b.jsonl", "c.jsonl"}, {"resumed.jsonl", "b.jsonl", "c.jsonl"})
+    assert world.found("walnut") == []
+    (world.logs / min(told - {"b.jsonl", "c.jsonl"})).unlink()  # its copy counts now
+    with world.memory() as memory:
+        memory.reindex()
+    assert world.found("walnut") == [] and world.found("hello there")
+
+
+def test_a_place_in_a_log_names_its_turn_and_the_text_behind_it_a_line(world: World) -> None:
+    log = world.write("a.jsonl", *HARBOUR)
+    export = world.logs / "export.json"
+    export.write_text(json.dumps([{"role": "user", "content": f"walnut number {n}"} for n in range(3)]), "utf-8")
+    world.add()
+    with world.memory() as memory:
+        with pytest.raises(AmbiguousError):  # all its turns are on one line
+            memory.forget(f"{export}:1")
+        memory.forget(f"{export}:1:walnut number 2")
+        assert memory.forget(f"{log}:3").text == "we moved into the harbour flat\nthe lease says walnut floors"
+        with pytest.raises(NotFoundError):
+            memory.forget(f"{log}:2")
+    assert "\n".join(world.found("walnut")) == "walnut number 0\nwalnut number 1"
+    assert world.found("harbour flat") == []
+
+
+def test_a_sentence_of_a_note_and_of_a_conversation_goes_from_both_by_either_name(world: World) -> None:
+    log = world.write("a.jsonl", turn("user", "the lease says walnut floors", "2026-11-02T10:02"))
+    (world.root / "Memory.md").write_text("## Notes\n- The lease says walnut floors\n")
+    world.add()
+    with world.memory() as memory:
+        receipt = memory.forget(f"{log}:1")
+        assert [each.path for each in receipt.touched] == ["Memory.md"]
+    assert world.found("walnut") == []
+    with world.memory() as memory:
+        assert len(memory.undo()) == 2
+    assert {hit.tier for hit in world.search("walnut").hits} == {"semantic", "talk"}
+    with world.memory() as memory:
+        assert memory.forget("walnut floors").withheld == []
+    assert world.found("walnut") == []
+
+
+def test_only_the_project_of_a_conversation_can_name_and_take_back_what_was_said_in_it(world: World) -> None:
+    (world.root / "projects" / "atlas").mkdir(parents=True)
+    work = world.base / "work"
+    work.mkdir()
+    (work / ".tars-project").write_text("atlas\n")
+    log = world.write("a.jsonl", turn("user", "the canary is a quokka", "2026-11-02T10:00"), folder=str(work))
+    other = world.write("b.jsonl", turn("user", "the canary is a wombat", "2026-11-02T10:00"))
+    world.add()
+    for name, others, place in ((None, "quokka", log), ("atlas", "wombat", other)):
+        with world.memory(project=name) as memory:
+            for target in (others, f"the canary is a {others}", f"{place}:1"):
+                with pytest.raises(NotFoundError):
+                    memory.forget(target)
+    with world.memory(project="atlas") as memory:
+        receipt = memory.forget("canary")
+    assert world.found("canary", project="atlas") == [] and world.found("canary")
+    assert journal_of(world) == [] and len(journal_of(world, project="atlas")) == 1
+    with world.memory() as memory:
+        with pytest.raises(NotFoundError):
+            memory.undo()
+        with pytest.raises(UsageError):
+            memory.undo(receipt.txn)
+
+
+def test_everywhere_leaves_no_copy_and_takes_nothing_back(world: World) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as reader, world.memory() as memory:  # as an MCP server that has the index open
+        assert reader.search("walnut floors").hits
+        memory.forget("walnut floors")
+        assert not reader.search("walnut floors").hits
+        assert "it was forgotten before" in memory.forget("The lease says walnut floors", everywhere=True).notices
+        assert not reader.search("walnut floors").hits and reader.search("hello there").hits
+        with pytest.raises(Exception, match="forgotten for good"):
+            memory.undo()
+    state = [file for file in (world.base / "home/state").rglob("*") if file.is_file()]
+    assert [file for file in state if b"walnut" in file.read_bytes()] == [] and world.found("walnut") == []
+
+
+def test_said_anew_later_it_may_come_back_from_a_conversation_too(world: World) -> None:
+    log = world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as memory:
+        memory.forget("walnut floors")
+    world.write("b.jsonl", turn("user", "the lease says walnut floors", "2026-11-22T10:00"))
+    assert [hit.path for hit in world.search("walnut").hits] == [str(log.with_name("b.jsonl"))]
+
+
+@pytest.mark.parametrize("moment", ["remember", "mark", "__init__"])
+def test_a_kill_leaves_it_forgotten_or_the_next_writer_takes_it_back(
+    world: World, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    places: dict[str, type] = {"remember": Withheld, "mark": Transaction, "__init__": forgetting.Forgotten}
+    pid = os.fork()
+    if not pid:
+        monkeypatch.setattr(places[moment], moment, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+        with world.memory() as memory:
+            memory.forget("walnut floors")
+        os._exit(1)
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+    assert bool(world.found("walnut")) is (moment == "remember")
+    with world.memory() as memory:
+        memory.log("another line")
+    assert bool(world.found("walnut")) is (moment != "__init__")
+    with world.memory() as memory:
+        assert memory.forget("walnut floors").written if moment != "__init__" else memory.undo(last=2)
+    assert bool(world.found("walnut")) is (moment == "__init__")
+
+
+def test_where_nothing_can_be_recorded_nothing_is_forgotten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    monkeypatch.setattr(Withheld, "remember", lambda *_, **__: raised(OSError(30, "Read-only file system")))
+    with world.memory() as memory, pytest.raises(UnwritableError, match="Read-only"):
+        memory.forget("walnut floors")
+    monkeypatch.undo()
+    assert world.found("walnut") and all(undone for *_, undone in journal_of(world))
+    with world.memory() as memory:
+        lock = VaultLock(memory.workspace.ensure_state() / "lock", timeout=0, command="other")
+        memory.workspace.settings.store = StoreOptions(lock_timeout=0)
+        with lock.held(), pytest.raises(BusyError):
+            memory.forget("walnut floors")
+        assert memory.workspace.store(writes=False).spool.pending() == []
+    assert world.found("walnut")
+
+
+def raised(error: BaseException) -> None:
+    raise error
+
+
+def test_turns_that_a_night_kept_go_with_what_was_said(world: World) -> None:
+    from tars_memory.jobs.sleep import sleep
+
+    old = world.write("old.jsonl", *HARBOUR)
+    os.utime(old, (NOW.timestamp() - 26 * 86_400,) * 2)
+    world.add()
+    with world.memory() as memory:
+        sleep(memory)
+        assert "walnut" in next((world.root / "sessions").iterdir()).read_text("utf-8")
+        receipt = memory.forget("walnut floors", everywhere=True)
+        assert [each.path.split("/")[0] for each in receipt.touched] == ["sessions"]
+    assert "walnut" not in next((world.root / "sessions").iterdir()).read_text("utf-8")
+    assert world.found("walnut") == []

@@ -153,6 +153,9 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
     if not theirs:
         place = _place_named([*paths, *sessions, *others, *notes], wanted)
         opens = f"tars-memory open {shell_word(place)} opens the note; " if place else ""
+        if not place and (log := re.match(r"(?s)(.+?):[0-9]", wanted)) and os.path.isfile(log[1]):
+            hint = "only what you said there in a conversation can be named so, and only to forget it"
+            raise NotFoundError(f"no entry {wanted!r}: it is in no note, but in a file that is never written", hint)
         raise NotFoundError(f"no entry {wanted!r}", f"{opens}tars-memory list shows entries with their REF")
     if anywhere:
         return theirs

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tars_memory.errors import UnwritableError
@@ -18,7 +19,7 @@ from tars_memory.index.database import AUTOMATED, CACHE_FILE, TIERS, Progress, i
 from tars_memory.index.reader import IndexReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
@@ -105,6 +106,11 @@ class TalkReader(IndexReader):
 
     most: int | None = None
 
+    @cached_property
+    def _turns(self) -> dict[str, tuple[list[str], list[int]]]:
+        """The conversation that :meth:`turn` read last: its lines, and their lines in the log."""
+        return {}
+
     def visible_scopes(self, project: str) -> tuple[str, ...]:
         """Return the scopes that are visible from a project; from outside projects, all that belong to no project."""
         return (project,) if project else tuple(name for name in self._scopes if not name or is_folder(name))
@@ -130,6 +136,25 @@ class TalkReader(IndexReader):
     def text(self, path: str) -> list[str]:
         """Return all lines of a conversation."""
         return self.text_of(path).decode().split("\n")
+
+    def turn(self, path: str, number: int) -> str:
+        """Return the turn that a line of a conversation is in; in a log without line numbers only that line."""
+        if path not in self._turns:
+            lines = self.text(path)
+            self._turns = {path: (lines, [shown.line for shown in self.shown(path, 1, len(lines))])}
+        lines, places = self._turns[path]
+        if len(places) != len(lines) or len(set(places)) == 1:
+            return lines[number - 1]
+        return "\n".join(text for text, place in zip(lines, places, strict=True) if place == places[number - 1])
+
+    def passages(self, project: str) -> Iterator[tuple[str, int, str]]:
+        """Yield conversation, first line and text of each passage that is visible from a project, newest first."""
+        rows = self.connection.execute(
+            "SELECT n.path, c.start_line, t.text, n.scope FROM notes n JOIN chunks c ON c.note = n.id"
+            " JOIN chunk_texts t ON t.id = c.id ORDER BY n.day DESC, n.id, c.position"
+        )
+        visible = {self._scopes[name] for name in self.visible_scopes(project) if name in self._scopes}
+        return ((path, first, text) for path, first, text, scope in rows if scope in visible)
 
     def place(self, path: str) -> tuple[str, str]:
         """Return the folder in which a conversation was held, and its scope; '' for none."""

@@ -3,7 +3,7 @@
 Copies are found by their words or by a link: an approved line and a fact of a session link to the candidate's block id.
 A line that a person wrote and that merely contains the words is not a copy: it is listed, never changed.
 Text that is not an entry can be forgotten by its words as well: a whole playbook by its title, a paragraph of a
-playbook, a pending proposal, or one that was decided.
+playbook, a pending proposal, or one that was decided; and what was only said in a conversation, which is withheld.
 Outside the notes, the words are in the journal, the spool, the index, caches and the files that hooks keep:
 :func:`forget_everywhere` removes them there, and checks that they are gone.
 """
@@ -13,17 +13,31 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tars_memory import disk
-from tars_memory.capture.amend import ASKED, ambiguous, comparable, matching_entries
+from tars_memory.capture.amend import ASKED, CANDIDATES, ambiguous, comparable, matching_entries
 from tars_memory.capture.remember import Caller, Receipt
-from tars_memory.errors import ConflictError, NotFoundError, PartialError, SettingsError, TarsError, UsageError, counted
+from tars_memory.errors import (
+    AmbiguousError,
+    ConflictError,
+    NotFoundError,
+    PartialError,
+    SettingsError,
+    TarsError,
+    UnwritableError,
+    UsageError,
+    counted,
+)
+from tars_memory.index.database import log_of
+from tars_memory.language import statements
 from tars_memory.language.words import STOP_WORDS, fold, stem
 from tars_memory.recall.searcher import Searcher
 from tars_memory.vault import inbox, playbooks, secrets, sessions
@@ -38,14 +52,15 @@ from tars_memory.vault.model import Entry, Splice
 from tars_memory.vault.note import Note
 from tars_memory.vault.vault import CONFLICT_COPY, key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
-from tars_memory.vault.writing.journal import replace_file
+from tars_memory.vault.writing.journal import OPPOSITE, replace_file
 from tars_memory.vault.writing.store import LOOK_AGAIN, WriteSession
-from tars_memory.vault.writing.withheld import Withheld, folded, item_says, mentions, units, wordings
+from tars_memory.vault.writing.withheld import Withheld, folded, is_short, item_says, mentions, units, wordings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tars_memory.index.talks import TalkReader
     from tars_memory.vault.writing.transaction import Written
     from tars_memory.workspace import Workspace
 
@@ -54,6 +69,9 @@ OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach
 
 COPIES = ["copies remain in journal and index: forget --everywhere purges them", OUT_OF_REACH]
 """Notices of ``forget`` about the copies that it leaves."""
+
+TALK_COPIES = ["copies may remain in index and caches: forget --everywhere purges them"]
+"""The same, of what is in no note."""
 
 SAME = "they say the same: the REF of one, all its words or --yes takes out all of them"
 """The hint to whoever named a statement of several entries by a part of it."""
@@ -83,12 +101,17 @@ _DATES = re.compile(r"[\[(](?:since|until|by)::[^\[\]()]*[\])]")
 
 
 class TalkLine(NamedTuple):
-    """A line of a conversation: the log, the line number in it, the ISO day (or ''), and the words."""
+    """A line of a conversation: the log, the line number in it, the ISO day (or ''), the words, and all of its turn."""
 
     log: str
     line: int
     day: str
     text: str
+    turn: str
+
+
+TalkLines = Callable[[Callable[[str, str], bool]], list[TalkLine]]
+"""Finds the lines of conversations whose log and text fit."""
 
 
 class Copy(NamedTuple):
@@ -105,7 +128,8 @@ class Copies:
     Args:
         ctx: the command's view of the vault.
         entry: one of the copies.
-        kind: :data:`BOOK`, :data:`PROSE` or :data:`WAITING` if that is not an entry of a note; else empty.
+        kind: :data:`BOOK`, :data:`PROSE`, :data:`WAITING` or :data:`TALK` if it is no entry of a note; else empty.
+        said: the lines of conversations that say it, if it was found there.
 
     Attributes:
         first: the given entry.
@@ -117,14 +141,15 @@ class Copies:
         entries: the entries that state it, in all notes except proposals.
     """
 
-    def __init__(self, ctx: Caller, entry: Entry, kind: str = "") -> None:
+    def __init__(self, ctx: Caller, entry: Entry, kind: str = "", said: Sequence[TalkLine] = ()) -> None:
         self._ctx = ctx
         self.kind = kind
+        self.said = said
         self._facts = ctx.layout.facts
         self.texts = [_statement(entry, self._facts)]
         self.quotes: list[str] = []
-        self.logs: list[str] = []
-        self.sources: list[str] = []
+        self.logs = list(dict.fromkeys(line.log for line in said))
+        self.sources = list(self.logs)
         self.entries: list[Entry] = []
         self._ids = set(_linked_ids(entry))
         self.first = entry
@@ -136,7 +161,8 @@ class Copies:
 
     def sentences(self, more: Sequence[str] = ()) -> list[list[str]]:
         """Return all wordings, and ``more``, split into units as :func:`~tars_memory.vault.writing.withheld.units`."""
-        found = [words for text in (*self.texts, *self.quotes, *more) for words in wordings(text)]
+        worded = wordings if self.kind != TALK else lambda text: [units(text)]  # what was said has no asides of ours
+        found = [words for text in (*self.texts, *self.quotes, *more) for words in worded(text)]
         return [words for at, words in enumerate(found) if words not in found[:at]]
 
     def written_apart(self) -> list[Entry]:
@@ -448,6 +474,7 @@ class Forgotten(Receipt):
         gone: the removed lines of the first note, with nested ones, as they were.
         touched: the copies in other places.
         staying: the copies that stay.
+        withheld: the turns of conversations that are withheld, if it is a sentence of one.
         copies: all copies; None if the statement was forgotten before, or if its removal awaits approval.
     """
 
@@ -458,12 +485,13 @@ class Forgotten(Receipt):
         self.removed = gone
         self.touched = touched
         self.staying = copies.staying if copies is not None else []
+        self.withheld = [Copy(line.log, line.line, line.text) for line in copies.said] if copies is not None else []
         self.copies = copies
 
 
-BOOK, PROSE, WAITING = "book", "prose", "waiting"
+BOOK, PROSE, WAITING, TALK = "book", "prose", "waiting", "talk"
 """What else can be forgotten besides entries: a whole playbook; a paragraph or a heading of one; a proposal that is
-pending or was decided."""
+pending or was decided; a sentence of a conversation."""
 
 
 def _prose_of(document: Document) -> Iterator[tuple[int, int, str]]:
@@ -508,14 +536,121 @@ def _find_other_texts(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
     return equal or [(entry, kind) for entry, kind, text in known if wanted in comparable(text)]
 
 
+def _is_typed(target: str, copies: Copies) -> bool:
+    """Whether a target is the statement, word by word, with or without its signs and credentials."""
+    return units(secrets.mask(target)) in copies.sentences()
+
+
 def _is_part(target: str, text: str) -> bool:
     """Whether a target is a part of a text, but not all of it."""
     wanted, whole = comparable(target), comparable(text)
     return wanted in whole and wanted != whole
 
 
-def copies_of(ctx: Caller, target: str) -> Copies:
+def talk_lines(workspace: Workspace, fits: Callable[[str, str], bool]) -> list[TalkLine]:
+    """Return the lines of conversations that a search in our scope can find, newest conversation first.
+
+    Args:
+        workspace: of the vault.
+        fits: whether lines with this log and this text are wanted; also called with the text of a whole passage.
+    """
+    talks = workspace.talks()
+    if talks is None:
+        return []
+    try:
+        workspace.notices += talks.refresh(None).notices
+    except UnwritableError as error:
+        workspace.notices.append(f"what is new in conversations is not known: {error.message}")
+        if not talks.index.exists:
+            return []
+
+    def lines(reader: TalkReader) -> Iterator[TalkLine]:
+        for path, first, passage in reader.passages(workspace.project):
+            log, texts = log_of(path), passage.split("\n")
+            if not fits(log, passage) or talks.has_moved(*reader.place(path)) or talks.is_gone(log):
+                continue
+            shown = reader.shown(path, first, first + len(texts) - 1)
+            for number, (text, line) in enumerate(zip(texts, shown, strict=False), first):
+                turn = reader.turn(path, number)
+                if fits(log, text) and not talks.withheld(turn, line.day, log):
+                    yield TalkLine(log, line.line, line.day, text.strip(), turn)
+
+    return talks.index.read(lambda reader: list(lines(reader)))
+
+
+def read_again(workspace: Workspace, receipt: Forgotten) -> None:
+    """Let the turns that were just withheld leave the index, where they hide the turns beside them, too."""
+    if receipt.written and receipt.withheld and (talks := workspace.talks()) is not None:
+        with contextlib.suppress(UnwritableError):  # it hides them all the same
+            talks.read_again({turn.path for turn in receipt.withheld})
+
+
+def _said_in_talks(ctx: Caller, target: str, talk_lines: TalkLines) -> Copies | None:
+    """Return the copies of the only sentence of conversations with these words, or of the turn at this place of a log;
+    None if there is none.
+
+    Raises:
+        AmbiguousError: several sentences fit; the error lists them.
+    """
+    named: dict[tuple[str, ...], tuple[TalkLine, str]] = {}
+    for line in (place := _at_place(target, talk_lines)) or _with_words(target, talk_lines):
+        text = line.turn if place else line.text
+        if words := tuple(units(text)):
+            named.setdefault(words, (line, text))
+    if len(named) > 1:
+        raise _ambiguous_lines(target, [line for line, _ in named.values()], "name one by all its words")
+    for words, (line, text) in named.items():
+        said = [one for one in talk_lines(partial(_may_say, words)) if mentions(one.turn, [words])]
+        entry = _stand_in(line.log, line.line, text)._replace(ref="")
+        return Copies(
+            ctx, entry, TALK, [*{(one.log, one.line): one._replace(text=text) for one in (line, *said)}.values()]
+        )
+    return None
+
+
+def _may_say(words: Sequence[str], _log: str, text: str) -> bool:
+    """Whether a text may be a part of a turn with these words: it has the first of them."""
+    return words[0] in folded(text)
+
+
+def _at_place(target: str, talk_lines: TalkLines) -> list[TalkLine]:
+    """Return the lines at ``path:line`` of a log; if the text of one follows, as in listings, that line alone."""
+    found = re.fullmatch(r"(?s)(.+?):([0-9]{1,9})(?::(.*))?", target.strip())
+    if found is None:
+        return []
+    path = os.path.abspath(found[1])
+    lines = [line for line in talk_lines(lambda log, _: log == path) if line.line == int(found[2])]
+    if not found[3]:
+        return lines
+    return [line._replace(turn=line.text) for line in lines if comparable(line.text) == comparable(found[3])]
+
+
+def _with_words(target: str, talk_lines: TalkLines) -> list[TalkLine]:
+    """Return the lines with these words, each cut to the sentence; if some sentences are these words, only those."""
+    forms = {comparable(target), comparable(secrets.mask(target))}  # as typed, and as the index has credentials
+    wanted = units(secrets.mask(target))
+    found: list[TalkLine] = []
+    for line in talk_lines(lambda _, text: any(form in comparable(text) for form in forms)):
+        sentences = [sentence.text for sentence in statements.sentences(line.text)]
+        within = [text for text in sentences if any(form in comparable(text) for form in forms)]
+        within = [text for text in within if units(text) == wanted or not is_short(units(text))]
+        found += [line._replace(text=text) for text in within or [line.text]]
+    return [line for line in found if units(line.text) == wanted] or found
+
+
+def _ambiguous_lines(target: str, lines: Sequence[TalkLine], hint: str) -> AmbiguousError:
+    """Return the error that lists the lines of conversations that fit a target."""
+    listed = [f"{line.log}:{line.line}  {line.text}" for line in lines[:CANDIDATES]]
+    return AmbiguousError(f"{counted(len(lines), 'sentence fits', 'sentences fit')} {target.strip()!r}", listed, hint)
+
+
+def copies_of(ctx: Caller, target: str, talk_lines: TalkLines | None = None) -> Copies:
     """Return the copies of the only statement with this REF or these words.
+
+    Args:
+        ctx: the command's view of the vault.
+        target: a REF, or words that fit one statement only.
+        talk_lines: finds lines of conversations, which are looked through if no note fits; None: they are not.
 
     Raises:
         NotFoundError: there is no such entry, and nothing else with these words.
@@ -529,6 +664,8 @@ def copies_of(ctx: Caller, target: str) -> Copies:
             return Copies(ctx, book, BOOK)
         others = {entry.text: (entry, kind) for entry, kind in reversed(_find_other_texts(ctx, target))}
         if not others:
+            if talk_lines is not None and (copies := _said_in_talks(ctx, target, talk_lines)) is not None:
+                return copies
             raise
         if len(others) > 1:
             raise ambiguous(ctx, target, [entry for entry, _ in others.values()]) from None
@@ -542,7 +679,13 @@ def copies_of(ctx: Caller, target: str) -> Copies:
 
 
 def forget(
-    ctx: Caller, target: str, *, later: bool = True, also: Sequence[TalkLine] = (), parts: bool = True
+    ctx: Caller,
+    target: str,
+    *,
+    later: bool = True,
+    also: Sequence[TalkLine] = (),
+    parts: bool = True,
+    talk_lines: TalkLines | None = None,
 ) -> Forgotten:
     """Remove a statement from the notes: the entry, all its copies, and the bullets nested under them.
 
@@ -552,6 +695,7 @@ def forget(
         later: if the vault can't be written now, put the removal into the spool for the next command that writes.
         also: lines of conversations to withhold as well.
         parts: words that are only a part of the statement are enough, though it was written down more than once.
+        talk_lines: as for :func:`copies_of`.
 
     Returns:
         A receipt with the entry's words and the line where it was, and the other places that were changed.
@@ -563,9 +707,11 @@ def forget(
         UnwritableError: the vault can't be written; if ``later``, the removal is in the spool.
         SettingsError: the record of forgotten sentences can't be read; nothing was written.
     """
-    copies = copies_of(ctx, target)
+    copies = copies_of(ctx, target, talk_lines)
     if not parts and copies.written_apart() and _is_part(target, copies.first.text):
         raise ambiguous(ctx, target, copies.entries, SAME)
+    if not parts and len(copies.said) > 1 and _is_part(target, copies.first.text) and not _is_typed(target, copies):
+        raise _ambiguous_lines(target, copies.said, "they say the same: all its words or --yes withholds all of them")
     entry, places, kind = copies.first, copies.places(), copies.kind
     arguments = {"target": entry.ref, "text": secrets.mask(entry.text)} if later and not kind else None
     if kind and ctx.must_propose(entry.path):
@@ -585,6 +731,8 @@ def forget(
             kept.text = ctx.vault.hide(entry.path, entry.text)
             return Forgotten(kept)
 
+        for line in copies.said:
+            session.record("withhold", line.log, line.line, project=ctx.layout.scope)
         withhold(session.id)
         written, purged = _remove(ctx, session, copies, places)
     if purged:
@@ -592,7 +740,7 @@ def forget(
     ctx.notices += copies.kept()
     touched = [copy for path in places for copy in places[path] if (copy.path, copy.line) != (entry.path, entry.line)]
     receipt = ctx.receipt(entry.path, entry.line, entry.ref, entry.text, written)
-    lines = entry.text.encode("utf-8", "replace") if kind == WAITING else written.before
+    lines = {WAITING: entry.text.encode("utf-8", "replace"), TALK: b""}.get(kind, written.before)
     return Forgotten(receipt, gone=lines, touched=touched, copies=copies)
 
 
@@ -616,13 +764,15 @@ def _withholding(ctx: Caller, copies: Copies, also: Sequence[TalkLine]) -> Itera
             return
         sentences = copies.sentences([turn.text for turn in also])
         days = [day for day in map(ctx.layout.day_of, copies.places()) if day]
-        days += [date.fromisoformat(turn.day) for turn in also if turn.day]
+        days += [date.fromisoformat(turn.day) for turn in (*copies.said, *also) if turn.day]
         ahead = max([ctx.now.date(), *days]) - ctx.now.date()  # where our clock is behind that of a log
         now = ctx.now + (ahead + timedelta(1) if ahead else ahead)
         try:
             withheld.remember(sentences, now, txn=txn, logs=[*copies.logs, *(turn.log for turn in also)])
             txns.add(txn)
         except (OSError, TarsError) as error:
+            if copies.kind == TALK:  # then nothing at all was forgotten
+                raise
             ctx.notices.append(f"an old conversation may bring it back: {ctx.store.state} can't be written: {error}")
 
     try:
@@ -655,6 +805,8 @@ def _remove(
     if kind == BOOK:
         data = session.read(entry.path)
         written = session.remove(entry.path, digest(data or b""))
+    elif kind == TALK:
+        written = session.written[0]
     elif kind != WAITING:
         written = session.write(entry.path, first)
     for path in places:
@@ -680,9 +832,10 @@ def similar_talk_lines(workspace: Workspace, target: str) -> list[TalkLine]:
     if workspace.talks() is None:
         return []
     try:
-        copies = copies_of(workspace.capture(writes=False), target)
+        copies = copies_of(workspace.capture(writes=False), target, partial(talk_lines, workspace))
     except NotFoundError:
         return []  # it may have been forgotten before
+    known = {(line.log, line.line) for line in copies.said}
     words = [word.lstrip("-") for word in copies.texts[0].replace('"', " ").replace(":", " ").split()]
     if not any(words):
         return []
@@ -691,8 +844,8 @@ def similar_talk_lines(workspace: Workspace, target: str) -> list[TalkLine]:
     query = " ".join(filter(None, words))
     for hit in Searcher(workspace).search(query, tiers=("talk",), limit=MOST_NEAR, expired=True).hits:
         for text, line in zip(hit.text.split("\n"), hit.places, strict=True):
-            if not mentions(text, sentences):
-                found[TalkLine(hit.path, line, hit.day, text.strip())] = None
+            if not mentions(text, sentences) and (hit.path, line) not in known:
+                found[TalkLine(hit.path, line, hit.day, text.strip(), text)] = None
     return list(found)[:MOST_NEAR]
 
 
@@ -716,9 +869,10 @@ def forget_everywhere(
     layout = workspace.vault.layout
     history = list(of_scope(workspace.store(writes=False).history(None), layout))
     try:
-        receipt = forget(workspace.capture(), target, later=False, also=also, parts=parts)
+        lines = partial(talk_lines, workspace)
+        receipt = forget(workspace.capture(), target, later=False, also=also, parts=parts, talk_lines=lines)
     except NotFoundError:
-        forgotten = _find_forgotten(history, target, layout)
+        forgotten = _find_forgotten(history, target, layout) or _find_said(workspace, history, target)
         if forgotten is None:
             raise
         path, line, text, txn = forgotten
@@ -737,18 +891,27 @@ def forget_everywhere(
     return receipt
 
 
+def _find_said(workspace: Workspace, history: list[JournalEntry], target: str) -> tuple[str, int, str, str] | None:
+    """Return what :func:`_find_forgotten` does, of the turn with this sentence that was withheld last: the journal
+    has no words of it.
+    """
+    txns = Withheld(workspace.state).txns_of([units(target), units(secrets.mask(target))])
+    in_force = (entry for entry in history if entry.op in OPPOSITE and not (entry.undone or entry.purged))
+    return next(((entry.file, entry.line, target, "") for entry in in_force if entry.txn in txns), None)
+
+
 def stop_withholding_undone(workspace: Workspace) -> None:
-    """Stop withholding sentences that were forgotten by writes that are now undone."""
+    """Stop withholding sentences that were forgotten by writes that are now undone, and go on if that was undone."""
     try:
         withheld = Withheld(workspace.state)
     except SettingsError as error:
         workspace.notices.append(f"{error.message}; {error.hint}")
         return
     if wanted := withheld.txns:
-        undone = {
-            entry.txn for entry in workspace.store(writes=False).history(None) if entry.txn in wanted and entry.undone
-        }
-        withheld.drop(undone)
+        history = workspace.store(writes=False).history(None)
+        changed = withheld.settle({entry.txn: entry.undone for entry in history if entry.txn in wanted})
+        if changed and (talks := workspace.talks()) is not None:
+            talks.rebuild()  # it left their turns out since, or took them in
 
 
 def worded_before(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
@@ -805,7 +968,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = (), stay
         "index": lambda: workspace.index().forget(lambda text: mentions(text, sentences)),
         "team": workspace.publish,
         "talks": lambda: talks.rebuild() if (talks := workspace.talks()) is not None else None,
-        "journal": lambda: store.purge(texts),
+        "journal": lambda: store.purge(texts, Withheld(store.state).txns_of(sentences)),
     }
     for name, step in steps.items():
         if failed and name == "journal":

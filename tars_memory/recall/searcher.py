@@ -508,7 +508,10 @@ class Search:
             shown = reader.shown(hit.path, hit.start_line, hit.end_line)
             if talks.has_moved(*reader.place(hit.path)) or len(shown) != hit.text.count("\n") + 1:
                 continue
-            if any(talks.withheld(text, line.day, log) for text, line in zip(hit.text.split("\n"), shown, strict=True)):
+            if any(
+                self._is_withheld(talks, reader, hit.path, at, line.day)
+                for at, line in enumerate(shown, hit.start_line)
+            ):
                 continue
             best = shown[hit.best]
             hit.places = tuple(line.line for line in shown)
@@ -518,6 +521,12 @@ class Search:
             hit.obsidian_url = ""
             kept.append(hit)
         return kept
+
+    def _is_withheld(self, talks: Talks, reader: TalkReader, path: str, number: int, day: str) -> bool:
+        """Return whether the turn with this line must not be shown any more, because it was forgotten."""
+        if not self.workspace.forgets:  # usually, and then no turn is read for it
+            return False
+        return talks.withheld(reader.turn(path, number), day, index.database.log_of(path))
 
     def _add_conversations(
         self, result: SearchResult, said: list[Hit], query: Query, reader: IndexReader, talks: Talks
@@ -547,7 +556,7 @@ class Search:
         found: list[Answer] = []
         for answer in recall.search.ranked(reader, query, narrowed, vector, self.mode)[:MOST_LINES]:
             (shown,) = reader.shown(answer.path, answer.number, answer.number) or (None,)
-            if shown is None or talks.withheld(answer.text, shown.day, index.database.log_of(answer.path)):
+            if shown is None or self._is_withheld(talks, reader, answer.path, answer.number, shown.day):
                 continue
             if talks.has_moved(*reader.place(answer.path)):
                 continue

@@ -176,7 +176,9 @@ DEFAULTS: dict[str, Any] = {
         "pending_vectors": 0, "nights": True, "notices": [],
     },
     "undo": [
-        SimpleNamespace(txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"", created=False)
+        SimpleNamespace(
+            txn="t2", path="Memory.md", line=7, before=b"- likes tea\n", after=b"", text=b"", created=False, op=""
+        )
     ],
     "history": [
         SimpleNamespace(

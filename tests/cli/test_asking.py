@@ -241,6 +241,27 @@ def test_forget_asks_which_turns_of_the_same_thing_are_withheld(tmp_path: Path, 
     assert (b"not withheld" in screen) is stays
 
 
+@pytest.mark.parametrize(("answer", "code"), [(b"n\n", 1), (b"y\n", 0)])
+def test_a_hit_that_is_a_talk_is_shown_and_forgotten_by_its_number(tmp_path: Path, answer: bytes, code: int) -> None:
+    vault, log = tmp_path / "vault", tmp_path / "a.jsonl"
+    vault.mkdir()
+    (vault / "Memory.md").write_text("- tea\n")
+    said = {"role": "user", "content": "our cupboard is walnut", "timestamp": "2026-11-02T10:00:00Z"}
+    log.write_text(json.dumps(said) + "\n")
+    env = environment(tmp_path / "home", TERM="dumb")
+    call = program("--vault", str(vault))
+    for words in (["sources", "add", str(log)], ["search", "walnut"]):
+        subprocess.run([*call, *words], env=env, check=True, capture_output=True)
+    returned, screen = typed([*call, "forget", "1"], env, tmp_path, answer, b"[y/N]")
+    assert returned == code and b"a.jsonl:1: our cupboard is walnut" in b" ".join(screen.split()), screen
+    found = subprocess.run([*call, "search", "walnut"], env=env, check=False, capture_output=True).stdout
+    assert (b"cupboard" in found) is bool(code) and json.loads(log.read_text()) == said
+    if not code:
+        returned, screen = typed([*call, "undo"], env, tmp_path, b"y\n", b"[y/N]")
+        assert returned == 0 and b"found again:" in screen, screen
+        subprocess.run([*call, "search", "walnut"], env=env, check=True, capture_output=True)  # it is found
+
+
 @pytest.mark.parametrize("words", ["log met Anna", "facts add Anna likes tea --since 2026-11-01"])
 def test_whoever_declines_a_vault_that_was_never_used_is_asked_once(tmp_path: Path, words: str) -> None:
     (tmp_path / "vault/.obsidian").mkdir(parents=True)

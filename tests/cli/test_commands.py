@@ -565,7 +565,9 @@ def test_an_editor_that_is_no_command_is_said(
 
 def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: Any) -> None:
     def written(path: str, line: int, before: bytes, after: bytes, text: bytes = b"") -> SimpleNamespace:
-        return SimpleNamespace(txn="t2", path=path, line=line, before=before, after=after, text=text, created=False)
+        return SimpleNamespace(
+            txn="t2", path=path, line=line, before=before, after=after, text=text, created=False, op=""
+        )
 
     memory.answers["undo"] = [
         written("Memory.md", 3, b"", b"- a\r\n  - b\r\n- c\r\n", b"## Notes\r\n\r\n- a\r\n  - b\r\n- x\r\n- c\r\n"),
@@ -601,8 +603,10 @@ def test_an_undo_of_many_files_tells_of_a_screenful(
     tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch, screen: bool
 ) -> None:
     monkeypatch.setattr(Output, "screen", screen)
-    sides = [SimpleNamespace(txn="t2", path="", line=1, before=b"", after=b"x", text=b"x", created=True)]
-    sides += [SimpleNamespace(txn="t2", path="archive/", line=1, before=b"x", after=b"", text=b"", created=False)]
+    sides = [SimpleNamespace(txn="t2", path="", line=1, before=b"", after=b"x", text=b"x", created=True, op="")]
+    sides += [
+        SimpleNamespace(txn="t2", path="archive/", line=1, before=b"x", after=b"", text=b"", created=False, op="")
+    ]
     memory.answers["undo"] = [
         SimpleNamespace(**{**vars(side), "path": f"{side.path}{n}.md"}) for n in range(50) for side in sides
     ]

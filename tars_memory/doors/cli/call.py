@@ -497,7 +497,7 @@ class Call:
             own += self.dry_run_notice()
         elif not receipt.written and not str(receipt.path or ".tars").startswith(".tars"):
             own.append(repeated)  # below .tars/ it is a proposal, and a notice says so
-        places = ((name, getattr(receipt, name, ())) for name in ("touched", "staying"))
+        places = ((name, getattr(receipt, name, ())) for name in ("touched", "withheld", "staying"))
         more = {name: [output.fields(place, "path line") for place in found] for name, found in places if found}
         if not self.answered({**output.fields(receipt, RECEIPT), **more}, own):
             if receipt.path:

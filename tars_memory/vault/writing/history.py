@@ -17,7 +17,7 @@ from tars_memory.vault.folder import FOLDER_HANDLES, Folder, digest, read_note, 
 from tars_memory.vault.layout import DECIDED, MADE, OURS, Layout
 from tars_memory.vault.markdown import edits
 from tars_memory.vault.markdown.document import BOM, Document, apply
-from tars_memory.vault.writing.journal import Journal, Record, base_of, result_of, text_of, unpack
+from tars_memory.vault.writing.journal import OPPOSITE, Journal, Record, base_of, result_of, text_of, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class JournalEntry:
         command: the command that was called.
         actor: who wrote.
         file: path of the note relative to the vault.
-        op: ``append``, ``edit``, ``create`` or ``remove``.
+        op: ``append``, ``edit``, ``create`` or ``remove``; or one of :data:`~.journal.OPPOSITE`, which changes no note.
         before: the changed lines before the write (``remove``: the whole note).
         after: the changed lines after it (``create``: the whole note).
         line: number of the first changed line, when it was written.
@@ -144,9 +144,8 @@ def entries(journal: Journal, limit: int | None = None, path: str | None = None)
             continue
         if "undoes" in record and txn not in undone:
             undone.add(str(record["undoes"]))
-        if kind == "begin" and path in (None, record["file"]):
-            assert end is not None
-            yield JournalEntry(record, end["line"], txn in undone)
+        if "op" in record and path in (None, record["file"]):
+            yield JournalEntry(record, (end or record)["line"], txn in undone)
             count += 1
             if limit is not None and count >= limit:
                 return
@@ -155,7 +154,10 @@ def entries(journal: Journal, limit: int | None = None, path: str | None = None)
 def of_scope(found: Iterator[JournalEntry], layout: Layout) -> Iterator[JournalEntry]:
     """Yield the writes that are about notes of the layout's scope; a write in our own folder counts for its targets."""
     for entry in found:
-        if not entry.file.startswith(OURS):
+        if entry.op in OPPOSITE:
+            if entry.record.get("project", "") == layout.scope:
+                yield entry
+        elif not entry.file.startswith(OURS):
             if layout.is_ours(entry.file):
                 yield entry
         elif entry.file == DECIDED:
@@ -178,7 +180,7 @@ def hide_former(found: Sequence[JournalEntry], vault: Vault) -> None:
         if entry.file.startswith(OURS):
             targets.setdefault(entry.txn, set()).update(_TARGET.findall(f"{entry.before}\n{entry.after}"))
             continue
-        if entry.purged:
+        if entry.purged or entry.op in OPPOSITE:
             continue
         if entry.file not in texts:
             texts[entry.file] = next((data for _, data in vault.readable([entry.file])), b"")
@@ -334,7 +336,8 @@ def written_lines(journal: Journal) -> dict[str, dict[bytes, list[Record]]]:
 
     Records that outlast their month (``kept``) are left out: a line of that time may have been changed since.
     """
-    records = [(entry.record, entry.op) for entry in entries(journal) if "kept" not in entry.record]
+    found = (entry for entry in entries(journal) if "kept" not in entry.record and entry.op not in OPPOSITE)
+    records = [(entry.record, entry.op) for entry in found]
     notes: dict[str, dict[bytes, list[Record]]] = {}
     for record, op in reversed(records):
         lines = notes.setdefault(record["file"], {})

@@ -39,8 +39,13 @@ tick (it carries out ticks of a note), twins (how often the note still holds wha
 atomic transaction; its own name, or that of the one being taken back after a kill).
 ``end``: t, txn, n, ok, line, whole, recovered (the next writer settled it), left (it could not be settled).
 ``mark``: t, txn, whole, and undoes (an undo that found nothing left to do) or done (the end of an atomic transaction).
+A ``mark`` with an op (withhold, release) is a write that changes no note: n, time, command, actor, file (of a log),
+line, project, undoes, purged.
 ``kept``: the record outlasts the rest of its month. ``purged``: its text was forgotten.
 """
+
+OPPOSITE = {"withhold": "release", "release": "withhold"}
+"""What takes back a write that changes no note: it withholds a turn of a log, which is its ``file``, or no longer."""
 
 TXN_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: sorts like the numbers, and no two digits look alike."""
@@ -393,7 +398,7 @@ def _is_record(record: Record) -> bool:
     if txn is None or len(txn) > TXN_LENGTH or not txn.isalnum() or record.get("t") not in ("begin", "end", "mark"):
         return False
     if record["t"] == "mark":
-        return True
+        return "op" not in record or {"time", "command", "actor", "file", "spans", "line"} <= record.keys()
     if "n" not in record or not 0 <= record["n"] < _NUMBER_LIMIT:
         return False
     if record["t"] == "end":
@@ -459,7 +464,7 @@ def is_text(text: str) -> bool:
 _NONE_TYPE = type(None)
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("t", "txn", "time", "command", "actor", "file", "op", "temp", "base"), (str,)),
-    **dict.fromkeys(("undoes", "settles", "night", "whole"), (str,)),
+    **dict.fromkeys(("undoes", "settles", "night", "whole", "project"), (str,)),
     **dict.fromkeys(("old", "new"), (str, _NONE_TYPE)),
     **dict.fromkeys(("spans", "size", "dress", "twins"), (list,)),
     "tick": (dict,),

@@ -27,11 +27,11 @@ from tars_memory.vault.layout import shipped
 from tars_memory.vault.note import Note
 from tars_memory.vault.suspicion import conversion
 from tars_memory.vault.writing import protocol, system
-from tars_memory.vault.writing.journal import Journal, is_text, replace_file
+from tars_memory.vault.writing.journal import OPPOSITE, Journal, is_text, replace_file
 from tars_memory.vault.writing.transaction import Plan, Transaction, Written, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -314,7 +314,8 @@ class Store:
                 before = len(transaction.written)
                 try:
                     for entry in reversed(group):
-                        refuse_ambiguous(self.journal, entry, transaction.read(entry.file), names)
+                        if entry.op not in OPPOSITE:
+                            refuse_ambiguous(self.journal, entry, transaction.read(entry.file), names)
                         transaction.undo_write(entry)
                 except errors.ConflictError as error:
                     raise none_undone(error, name, [other for other in names if other != name]) from error
@@ -392,8 +393,9 @@ class Store:
         with self.transaction("doctor"), writing(os.fspath(self.journal.folder)):
             return self.journal.set_aside(path)
 
-    def purge(self, texts: Sequence[str]) -> int:
-        """Remove texts from the journal for good (``forget --everywhere``); writes that held them can't be undone.
+    def purge(self, texts: Sequence[str], txns: Collection[str] = ()) -> int:
+        """Remove texts from the journal for good (``forget --everywhere``); writes that held them, or ``txns`` that
+        withheld them, can't be undone.
 
         Returns:
             The number of records that held such a text.
@@ -401,7 +403,7 @@ class Store:
         from tars_memory.vault.writing.withheld import purge
 
         with self.transaction("purge"), writing(os.fspath(self.journal.folder)):
-            return 0 if self.dry_run else purge(self.journal, texts)
+            return 0 if self.dry_run else purge(self.journal, texts, txns)
 
 
 # --- the spool

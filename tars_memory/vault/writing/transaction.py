@@ -24,7 +24,7 @@ from tars_memory.vault.model import Splice
 from tars_memory.vault.suspicion import wide_encoding
 from tars_memory.vault.vault import CONVERTED, DOWNLOAD, NOT_DOWNLOADED, WRONG_ENCODING, has_markers, is_other_encoding
 from tars_memory.vault.writing import protocol
-from tars_memory.vault.writing.journal import Record, base_of, next_txn, prune, time_of
+from tars_memory.vault.writing.journal import OPPOSITE, Record, base_of, next_txn, prune, time_of
 from tars_memory.vault.writing.protocol import Job
 from tars_memory.vault.writing.system import UnsupportedError
 
@@ -70,7 +70,10 @@ class Written:
         text: the whole note after it.
         changed: whether anything was written (in a dry run: would be).
         created: whether the note is new.
+        op: of :data:`~tars_memory.vault.writing.journal.OPPOSITE`, if no note was changed; else empty.
     """
+
+    op = ""
 
     def __init__(
         self, txn: str, path: str, text: bytes, spans: Sequence[Span] = (), *, line: int = 1, created: bool = False
@@ -227,6 +230,7 @@ class Transaction:
             UnwritableError: the transaction is not this one, and its writes can't be undone now.
         """
         from tars_memory.vault.writing.history import transactions
+        from tars_memory.vault.writing.withheld import Withheld
 
         self._time_left = TIME_BUDGET
         journal, notices, failures = self._store.journal, self._store.notices, []
@@ -243,6 +247,8 @@ class Transaction:
             notices += failures
             self._settle()
             self.mark(name, done=True)
+            with contextlib.suppress(OSError, TarsError):  # else too much is withheld
+                Withheld(self._store.state).drop({name})
         except UnwritableError as error:
             if self._rolling_back:
                 raise
@@ -261,6 +267,9 @@ class Transaction:
             UnwritableError: the note can't be written.
         """
         record, undoes = entry.record, undoes or entry.txn
+        if entry.op in OPPOSITE and not entry.purged:
+            self.record(OPPOSITE[entry.op], entry.file, entry.line, undoes=undoes, project=record.get("project", ""))
+            return
         if entry.purged:
             message = f"the text of {entry.txn} was forgotten for good: it can't be undone"
             raise ConflictError(message, "tars-memory history lists others, and tars-memory undo TXN takes one back")
@@ -436,6 +445,26 @@ class Transaction:
         for key in [key for key in self._folders if key[: len(path)] == path]:
             self._folders.pop(key).close()
 
+    def record(self, op: str, file: str, line: int, *, undoes: str | None = None, project: str = "") -> Written:
+        """Journal a write that changes no note, for ``history`` and ``undo``, in one record: a kill leaves none half.
+
+        Args:
+            op: of :data:`~tars_memory.vault.writing.journal.OPPOSITE`.
+            file: the log of a conversation, absolute.
+            line: of the log.
+            undoes: the transaction that this write undoes.
+            project: in which it is written; empty for none.
+        """
+        record = {"t": "mark", **self._record(file, undoes), "op": op, "spans": [], "line": line}
+        record |= {"project": project} if project else {}
+        if not self._store.dry_run:
+            with writing(os.fspath(self._store.journal.folder)):
+                self._store.journal.append([record], durable=True)
+        written = Written("" if self._store.dry_run else self.id, file, b"", line=line)
+        written.op, written.changed = op, True
+        self.written.append(written)
+        return written
+
     def mark(self, undoes: str | None = None, *, done: bool = False) -> None:
         """Append a ``mark`` record to the journal.
 
@@ -581,6 +610,11 @@ class Transaction:
         if not make and not folder.may_write(name) and folder.look(name) is not None:
             number = errno.EROFS if folder.is_read_only() else errno.EACCES
             raise OSError(number, os.strerror(number), path)
+        record = self._record(path, undoes)
+        return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
+
+    def _record(self, path: str, undoes: str | None) -> Record:
+        """Return what each record of this transaction's next write says."""
         record: Record = {
             "txn": self.id,
             "n": self._count,
@@ -598,9 +632,8 @@ class Transaction:
             "night": self._store.night,
             "tick": self._store.tick,
         }
-        record |= {name: value for name, value in more.items() if value not in (None, "", 0)}
         self._count += 1
-        return Job(self._root, folder, name, self._store.exchange, self._store.journal, record, self._store.notices)
+        return record | {name: value for name, value in more.items() if value not in (None, "", 0)}
 
     def _folder(self, path: str, *, make: bool = False) -> tuple[Folder | None, str]:
         """Return the note's folder, opened beneath the vault (None if it is missing), and the note's name in it."""

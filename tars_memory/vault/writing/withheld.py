@@ -17,15 +17,15 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tars_memory import disk, errors
-from tars_memory.vault import layout, secrets
+from tars_memory.vault import layout, secrets, suspicion
 from tars_memory.vault.markdown.entries import has_entry, neutralise
-from tars_memory.vault.writing.journal import Journal, Record, encode_record, parse, replace_file
+from tars_memory.vault.writing.journal import OPPOSITE, Journal, Record, encode_record, parse, replace_file
 from tars_memory.vault.writing.system import VaultLock
 
 MIN_WORDS, MIN_CHARACTERS = 3, 6
@@ -45,6 +45,10 @@ _ASIDES = re.compile(r"\[[^\[\]]*\]|(?:^|(?<=\s))#\S+|\((?:\[\[)?\d{4}-\d\d-\d\d
 """What a note adds to the words that were said: explanations in brackets, fields, tags, a day."""
 
 
+_MASKED = suspicion.MARK.strip("( ")
+"""The unit that a masked credential begins with."""
+
+
 def folded(text: str) -> str:
     """Return a text in NFKC and without case."""
     return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
@@ -61,7 +65,7 @@ def mentions(text: str, sentences: Iterable[Sequence[str]]) -> bool:
     for sentence in filter(None, sentences):
         size, first = len(sentence), sentence[0]
         runs = (words[at : at + size] for at, unit in enumerate(words) if unit == first)
-        if [*sentence] in (map(units, _SENTENCE_ENDS.split(text)) if _is_short(sentence) else runs):
+        if [*sentence] in (_wholes(text) if is_short(sentence) else runs):
             return True
     return False
 
@@ -81,12 +85,16 @@ class _Forgotten(NamedTuple):
         logs: hashed names of the logs that the sentences came from.
         sentences: for each sentence the number of its units, a byte of the hash of its first unit (which suffices to
             rule out most texts), and its own hash.
+        masked: whether a sentence holds a masked credential, as notes and the index do: texts are masked to compare.
+        undone: whether the transaction was undone: nothing is withheld until that is undone in turn.
     """
 
     at: datetime
     txn: str
     logs: tuple[str, ...]
     sentences: tuple[tuple[int, int, str], ...]
+    masked: bool = False
+    undone: bool = False
 
 
 class Withheld:
@@ -128,13 +136,16 @@ class Withheld:
         """Build the tables in which :meth:`_matches` looks a text up."""
         self._records_by_digest: dict[str, list[_Forgotten]] = {}
         self._sizes_by_byte: dict[int, set[int]] = {}
-        for record in self._records:
+        for record in self._in_force():
             for size, first_byte, digest in record.sentences:
                 self._records_by_digest.setdefault(digest, []).append(record)
                 self._sizes_by_byte.setdefault(first_byte, set()).add(size)
 
+    def _in_force(self) -> list[_Forgotten]:
+        return [record for record in self._records if not record.undone]
+
     def __bool__(self) -> bool:
-        return bool(self._records)
+        return bool(self._in_force())
 
     def holds(self, text: str, when: datetime | None, *logs: str) -> bool:
         """Whether a text must be withheld: it holds a sentence that was forgotten after the text was said.
@@ -145,10 +156,11 @@ class Withheld:
                 one of its logs, or from no known log.
             logs: names of the log that the text is from: its file, its own name of the conversation.
         """
-        if not self._records:
+        if not self._records_by_digest:
             return False
         names = {self._digest(_log_name(log)) for log in logs if log} if when is None else set()
-        return any(self._applies(record, when, names) for record in self._matches(text))
+        forms = {text, secrets.veil(text)} if any(record.masked for record in self._records) else {text}
+        return any(self._applies(record, when, names) for form in forms for record in self._matches(form))
 
     def remember(
         self, sentences: Iterable[Sequence[str]], now: datetime, *, txn: str = "", logs: Iterable[str] = ()
@@ -175,10 +187,11 @@ class Withheld:
                 )
             )
             names = tuple(dict.fromkeys(self._digest(_log_name(log)) for log in logs if log))
-            self._records.append(_Forgotten(now.astimezone(), txn, names, hashed))
+            masked = any(_MASKED in sentence for sentence in wanted)
+            self._records.append(_Forgotten(now.astimezone(), txn, names, hashed, masked))
 
     def drop(self, txns: Collection[str]) -> None:
-        """Stop withholding what these transactions forgot, as they were undone.
+        """Drop what these transactions forgot, as they failed.
 
         Raises:
             OSError, TarsError: the file can't be read, locked or written.
@@ -186,6 +199,25 @@ class Withheld:
         if self.txns & set(txns):
             with self._changing():
                 self._records = [record for record in self._records if not record.txn or record.txn not in txns]
+
+    def settle(self, undone: Mapping[str, bool]) -> bool:
+        """Withhold what these transactions forgot, or no longer, by whether they are undone now.
+
+        Returns:
+            Whether that changed anything.
+
+        Raises:
+            OSError, TarsError: the file can't be read, locked or written.
+        """
+        with self._changing():
+            before = self._records
+            self._records = [record._replace(undone=undone.get(record.txn, record.undone)) for record in before]
+        return before != self._records
+
+    def txns_of(self, sentences: Iterable[Sequence[str]]) -> set[str]:
+        """Return the transactions that forgot one of the sentences."""
+        digests = {self._digest("\x1f".join(sentence)) for sentence in sentences}
+        return {record.txn for record in self._records if digests.intersection(each[2] for each in record.sentences)}
 
     @property
     def txns(self) -> set[str]:
@@ -196,6 +228,7 @@ class Withheld:
         lines: list[dict[str, Any]] = [{"salt": self._salt.hex()}]
         lines += [
             {"at": record.at.isoformat(), "txn": record.txn, "logs": record.logs, "said": record.sentences}
+            | {name: True for name in ("masked", "undone") if getattr(record, name)}
             for record in self._records
         ]
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -212,11 +245,10 @@ class Withheld:
                 first_byte = self._bytes_by_unit[unit] = self._digest_byte(unit)
             for size in self._sizes_by_byte.get(first_byte, ()):
                 run = words[at : at + size]
-                if len(run) == size and not _is_short(run):
+                if len(run) == size and not is_short(run):
                     yield from self._records_by_digest.get(self._digest("\x1f".join(run)), ())
-        for part in _SENTENCE_ENDS.split(text):
-            run = units(part)
-            if run and _is_short(run):
+        for run in _wholes(text):
+            if run and is_short(run):
                 yield from self._records_by_digest.get(self._digest("\x1f".join(run)), ())
 
     @staticmethod
@@ -239,7 +271,12 @@ def _log_name(log: str) -> str:
     return log.replace("\\", "/").rpartition("/")[2].casefold()
 
 
-def _is_short(sentence: Sequence[str]) -> bool:
+def _wholes(text: str) -> list[list[str]]:
+    """Return the sentences of a text, its lines ("Dr. Smith" is one sentence), and all of it, as units."""
+    return [units(part) for part in {text, *text.split("\n"), *_SENTENCE_ENDS.split(text)}]
+
+
+def is_short(sentence: Sequence[str]) -> bool:
     """Whether a sentence is too short to be looked for within other sentences."""
     return len(sentence) < MIN_WORDS or sum(map(len, sentence)) < MIN_CHARACTERS
 
@@ -262,7 +299,9 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
                 continue
             sentences = tuple((int(size), int(first_byte), str(digest)) for size, first_byte, digest in value["said"])
             at = datetime.fromisoformat(value["at"]).astimezone()
-            records.append(_Forgotten(at, str(value["txn"]), tuple(map(str, value["logs"])), sentences))
+            logs = tuple(map(str, value["logs"]))
+            flags = (bool(value.get(name)) for name in ("masked", "undone"))
+            records.append(_Forgotten(at, str(value["txn"]), logs, sentences, *flags))
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             foreign.append(line)
     if not salt and (records or foreign):
@@ -280,13 +319,18 @@ _KEPT_KEYS = ("t", "txn", "n", "time", "command", "actor", "file", "op", "undoes
 """Members that a purged record keeps."""
 
 
-def purge(journal: Journal, texts: Sequence[str]) -> int:
+def purge(journal: Journal, texts: Sequence[str], txns: Collection[str] = ()) -> int:
     """Remove texts from every record that holds one; a write of such a text can't be undone any more.
 
     A write beside such a text only loses that landmark: its own lines are still known as written, edited or approved.
     So are the other lines of a write that added or removed several.
 
     The newest file is rewritten last, so that the journal shows the removal of an entry until all older files are done.
+
+    Args:
+        journal: of the vault.
+        texts: the forgotten texts.
+        txns: transactions that withheld one of them, which can't be undone any more either.
 
     Returns:
         The number of records that held a text.
@@ -300,7 +344,10 @@ def purge(journal: Journal, texts: Sequence[str]) -> int:
         lines, count = [], 0
         for line in io.BytesIO(path.read_bytes()):
             record = parse(line)
-            if record is not None and any(_record_holds(record, text) for text in texts):
+            if record is not None and record["txn"] in txns and record.get("op") in OPPOSITE:
+                count += not record.get("purged")
+                line = encode_record(record | {"purged": True})
+            elif record is not None and any(_record_holds(record, text) for text in texts):
                 count += 1
                 line = encode_record(_purged(record, texts))
             lines.append(line)

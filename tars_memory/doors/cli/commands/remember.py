@@ -193,6 +193,7 @@ def edit(
     examples="""
 tm forget fountain pens             # words that fit one statement
 tm forget 7f3ak2cq --dry-run        # what would be touched
+tm forget ~/logs/a.jsonl:12         # what you said there
 tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
 """,
     exits="1 no such entry, 2 several entries fit, 3 some copies could not be purged (they are listed; run it again)",
@@ -200,6 +201,7 @@ tm forget 7f3ak2cq --everywhere     # purge journal, index and caches too
 txn path line ref text written spooled: as for `remember`
 touched[].path line: the other places, if there are any; line 0 is a file's name
 [as it applies]
+withheld[].path line: turns of logs, if it is a sentence of a conversation
 staying[].path line: copies in notes that only you change
 """,
 )
@@ -214,6 +216,9 @@ def forget(
     At a terminal it shows all places and asks; elsewhere it removes and lists them, and refuses a hit's number.
     Elsewhere, if REF is only part of the words and fits several lines that say the same, it lists them and removes
     nothing (exit 2); --yes removes them.
+
+    What is in no note, but was said in a conversation, is named by its words, the number of a hit or PATH:LINE; its
+    turns are withheld from searches and prompts, your logs stay as they are.
 
     Lines that say the same in other words, and copies in your own notes, are listed and stay. What was forgotten is not
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
@@ -244,6 +249,8 @@ def forget(
             call.say_change(receipt.path, receipt.line, receipt.removed, b"")
         for copy in getattr(receipt, "touched", ()):
             _say_copy(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
+        for copy in getattr(receipt, "withheld", ()):
+            _say_copy(call, copy, "would be withheld" if call.dry_run else "withheld", quiet=quiet)
     return call.report(receipt, repeated="nothing was removed")
 
 
@@ -273,6 +280,8 @@ def _wanted(call: Call, memory: "Memory", target: str) -> bool:
     for path in places:
         for copy in places[path]:
             _say_copy(call, copy, "to take out")
+    for turn in copies.said:
+        call.out.say(f"to withhold: {call.out.place(turn.log, turn.line)}", f": {line(turn.text)}")
     for sentence in copies.kept():
         call.out.say(sentence)
     return call.confirmed("forget it?")
@@ -303,6 +312,8 @@ SHOWN = 200
 """Maximum length of a change in the listing, in characters."""
 SHOWN_NOTES = 8
 """Maximum number of notes to show the difference of before an undo."""
+TURN_IS = {"release": "found again", "withhold": "withheld again"}
+"""What an undo or a redo does to a turn of a conversation."""
 SHOWN_WRITES = 12
 """Maximum number of files that an undo names: with a sentence for each they fit on a screen."""
 
@@ -366,7 +377,8 @@ def _row(out: Output, write: "JournalEntry") -> list[str]:
     if out.screen and write.op == "create":  # without properties
         note = vault.markdown.document.Document(sides[1].encode("utf-8", "replace"))
         sides[1] = note.text(note.body_line, len(note.lines))
-    return [*who, op, _place(out, write.file), _change(out, *sides)]
+    at = write.line if write.op in TURN_IS else None
+    return [*who, op, _place(out, write.file, at), _change(out, *sides)]
 
 
 def _place(out: Output, path: str, number: int | None = None) -> str:
@@ -436,25 +448,32 @@ def undo(
         if number < SHOWN_WRITES or not call.out.screen:
             own = call.out.screen and write.path.startswith(vault.layout.OURS)
             words = _words((write.before or write.after or write.text).decode("utf-8", "replace")) if own else ""
-            gone = call.out.screen and not (own or write.text or call.dry_run)
+            gone = call.out.screen and not (own or write.text or write.op or call.dry_run)
             place = _place(call.out, write.path, None if gone else write.line)
             call.out.data(f"{place}{f': {line(words)}' if own else '  (gone)' if gone else ''}")
         if number >= SHOWN_WRITES:
             continue
         if asks or write.path.startswith(".tars/") or (not write.text and write.path in moved.values()):
             continue  # it was shown before, with the question; or it is a file of ours, of no interest to a person
-        if write.path in moved:
-            would = "would be " if call.dry_run else ""
-            call.out.say(f"{would}moved back: {call.out.path(moved[write.path])} → {call.out.path(write.path)}")
-        elif write.created:
-            call.say_note("put back", write.path, write.text)
-        else:
-            call.say_change(write.path, write.line, write.before, write.after, write.text)
+        _say_undone(call, write, moved)
     if len(written) > SHOWN_WRITES:
         call.out.say(f"and {counted(len(written) - SHOWN_WRITES, 'more file')}: --json lists them")
     if not written:
         call.out.say("there is nothing to undo")
     return 0
+
+
+def _say_undone(call: Call, write: "Written", moved: dict[str, str]) -> None:
+    """Print what a write did that took another one back; ``moved`` as :func:`_moved` returns it."""
+    would = "would be " if call.dry_run else ""
+    if write.op:
+        call.out.say(f"{would}{TURN_IS[write.op]}: {call.out.place(write.path, write.line)}")
+    elif write.path in moved:
+        call.out.say(f"{would}moved back: {call.out.path(moved[write.path])} → {call.out.path(write.path)}")
+    elif write.created:
+        call.say_note("put back", write.path, write.text)
+    else:
+        call.say_change(write.path, write.line, write.before, write.after, write.text)
 
 
 def _moved(written: "list[Written]") -> dict[str, str]:
@@ -473,8 +492,11 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
         for part in _of_interest(other for other in entries if other.txn == entry.txn):
             if part.file.startswith(vault.layout.OURS):  # no note shows it
                 call.out.say_always(f"  {line(_words(part.before or part.after))}")
+    for write in written:
+        if write.op:
+            call.out.say_always(f"{TURN_IS[write.op]}: {call.out.place(write.path, write.line)}")
     vault_now = call.workspace.vault
-    notes = {write.path: write.text for write in written if not write.path.startswith(".tars/")}
+    notes = {write.path: write.text for write in written if not (write.op or write.path.startswith(".tars/"))}
     now = {path: vault_now.read(path) if vault_now.look(path) is not None else None for path in notes}
     moved = {to: at for to, at in _moved(written).items() if to in now and now.get(at) == notes[to]}
     notes = {path: text for path, text in notes.items() if path not in moved.values()}
