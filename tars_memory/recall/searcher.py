@@ -222,6 +222,8 @@ class Search:
         self.me = frozenset(map(str.casefold, workspace.settings.facts.me))
         self._own_index_only = False
         """Whether a team's index is not asked any more, because it failed."""
+        self._compared = False
+        """Whether a hit of a team's index was compared with our copy of its note."""
         self._last_vector: QueryVector | None = None
         """The vector of the question that :meth:`answers` answered."""
         self._unread_logs = 0
@@ -251,6 +253,8 @@ class Search:
                 vault_name=workspace.root.name,
             )  # fmt: skip
             result.stale, result.unmounted = report.stale, report.unmounted
+            if self._compared and not result.hits:
+                self.notices.append("the team's index has lines about this that this copy of the vault lacks")
             if talks is not None:
                 said = talks.index.read(
                     lambda other: self._conversation_hits(
@@ -419,7 +423,7 @@ class Search:
         own = self.workspace.vault.read
 
         def read(path: str) -> bytes:
-            team = self.team is not None and not self._own_index_only
+            team = self._compared = self.team is not None and not self._own_index_only
             try:
                 return own(path).replace(b"\0", b" ") if team else own(path)  # as PostgreSQL stores it
             except errors.NotFoundError:

@@ -644,6 +644,10 @@ def test_a_copy_of_the_vault_searches_the_team_and_tells_what_it_has_itself(post
             ("nul.md", 1, "  black tea"),
         }
         assert any("lacks" in said for said in result.notices)
+        result = second.search("added since", mode="lexical")
+        assert not result.hits
+        assert "the team's index has lines about this that this copy of the vault lacks" in result.notices
+        assert not any("lacks" in said for said in second.search("xylophone", mode="lexical").notices)
         assert not list((tmp_path / "home-two").rglob("index-*.db"))
         assert "green tea from Uji" in second.context("tea", mode="lexical").text
     with opened("two", "postgresql://me@127.0.0.1:1/x?connect_timeout=60") as alone:
