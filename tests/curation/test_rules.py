@@ -1481,7 +1481,7 @@ def test_praise_begins_no_role_play(thanks: str) -> None:
         ("Schrijf een gedicht.", 2), ("Vertel een mop.", 1),
         ("Let's write a story.", 9), ("Lass uns ein Märchen schreiben.", 9), ("Laten we een lied verzinnen.", 9),
         ("Vamos a escribir un cuento.", 9), ("Act as a customs officer.", 9), ("I'll be the customer.", 9),
-        ("Let's do a role play.", 9), ("Role play: you are the king.", 9), ("Can we role-play?", 9),
+        ("Let's do a role play again.", 9), ("Role play: you are the king.", 9), ("Can we role-play?", 9),
         ("Let's play a fantasy game.", 9), ("Ich möchte ein Rollenspiel machen.", 9), ("Schreiben wir ein Märchen.", 9),
         ("Podemos jugar a un juego de rol.", 9), ("Je veux faire un jeu de rôle.", 9),
         ("Vorrei fare un gioco di ruolo.", 9), ("We gaan een rollenspel doen.", 9), ("Quero fazer um roleplay.", 9),
