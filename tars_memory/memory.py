@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tars_memory.capture.remember import Receipt
-    from tars_memory.curation.tidying.archive import Compressed
+    from tars_memory.curation.tidying.archive import Archived
     from tars_memory.curation.tidying.tidy import Tidied
     from tars_memory.jobs.forgetting import Forgotten, TalkLine
     from tars_memory.recall.names import NearNote
@@ -480,14 +480,16 @@ class Memory:
 
     # --- writing
 
-    def _writer(self, text: str | None = None) -> capture.remember.Caller:
+    def _writer(self, text: str | None = None, *, writes: bool = True) -> capture.remember.Caller:
         """Return the caller of a write, after applying the ticks in Review.md.
 
         Args:
             text: it is not lost if the write fails; None for a write without a text.
+            writes: False only to look.
         """
-        self.workspace.apply_pending_ticks()
-        return self.workspace.capture() if text is None else self.workspace.keeping(text)
+        if writes:
+            self.workspace.apply_pending_ticks()
+        return self.workspace.capture(writes=writes) if text is None else self.workspace.keeping(text)
 
     def remember(
         self, text: str, *, tier: str = "semantic", section: str | None = None, tags: Iterable[str] = ()
@@ -750,12 +752,10 @@ class Memory:
             NotFoundError: there is no finding with one of these ids.
             UnwritableError: the vault can't be written.
         """
-        if apply or ignore:
-            self.workspace.apply_pending_ticks()
-        context = self.workspace.capture(writes=apply or ignore)
-        return curation.tidying.tidy.tidy(context, apply=apply, ignore=ignore, ids=tuple(ids))
+        caller = self._writer(writes=apply or ignore)
+        return curation.tidying.tidy.tidy(caller, apply=apply, ignore=ignore, ids=tuple(ids))
 
-    def archive(self, *, apply: bool = False, most: int | None = None) -> curation.tidying.archive.Archived:
+    def archive(self, *, apply: bool = False, most: int | None = None) -> Archived:
         """Find the daily notes that are old enough for ``archive/``; ``apply`` moves them, unless they are more than
         ``most``.
 
@@ -763,11 +763,9 @@ class Memory:
             UsageError: the vault's daily note format can't be used.
             UnwritableError: the vault can't be written.
         """
-        if apply:
-            self.workspace.apply_pending_ticks()
-        return curation.tidying.archive.archive(self.workspace.capture(writes=apply), apply=apply, most=most)
+        return curation.tidying.archive.archive(self._writer(writes=apply), apply=apply, most=most)
 
-    def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Compressed:
+    def compress(self, *, by: str | None = None, before: date | None = None, apply: bool = False) -> Archived:
         """Plan which old sessions go to ``archive/``, with the summaries that replace them; ``apply`` does it.
 
         Args:
@@ -782,10 +780,8 @@ class Memory:
         """
         may = self.workspace.settings.permissions.unattended_compress
         allowed = may or (self.workspace.interactive and self.workspace.actor == "person")
-        if apply and allowed:
-            self.workspace.apply_pending_ticks()
-        context = self.workspace.capture(writes=apply and allowed)
-        return curation.tidying.archive.compress(context, by=by, before=before, apply=apply, allowed=allowed)
+        caller = self._writer(writes=apply and allowed)
+        return curation.tidying.archive.compress(caller, by=by, before=before, apply=apply, allowed=allowed)
 
     # --- drawing from conversations
 

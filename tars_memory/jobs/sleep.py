@@ -396,7 +396,7 @@ def _archive(memory: Memory) -> StepResult:
     """Move old daily notes to the archive, unless they are more than :data:`MOST_ARCHIVED`: then only report them."""
     done = memory.archive(apply=not memory.workspace.dry_run, most=MOST_ARCHIVED)
     error = "a daily note could not be moved: tars-memory tidy --archive" if done.failed else ""
-    moved, planned = len(done.moved), sum(step.action == "move" for step in done.plan)
+    moved, planned = len(done.moved), len(done.moves)
     report = f"{counted(moved, 'daily note')} moved to the archive" if moved else ""
     if planned > MOST_ARCHIVED:
         window = memory.workspace.settings.tidy.daily_days
@@ -411,7 +411,7 @@ def _compress(memory: Memory) -> StepResult:
     """Report sessions that are old enough to be summed up; sum them up only if the person's settings allow it."""
     allowed = memory.workspace.settings.permissions.unattended_compress
     done = memory.compress(apply=allowed)
-    counts = {"old": sum(step.action != "keep" for step in done.plan), "moved": len(done.moved)}
+    counts = {"old": len(done.moves), "moved": len(done.moved)}
     if done.txn:
         return f"{counted(len(done.moved), 'old session')} summed up, and moved to the archive", counts, ""
     return (

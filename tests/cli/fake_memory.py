@@ -14,7 +14,7 @@ import tars_memory
 from tars_memory.curation.extraction.extract import Extracted, ExtractedSession
 from tars_memory.curation.extraction.keeping import KeptFact
 from tars_memory.curation.proposals import Proposal, Related
-from tars_memory.curation.tidying.archive import Archived, DailyMove
+from tars_memory.curation.tidying.archive import Archived, OldNote
 from tars_memory.curation.tidying.tidy import Finding, Tidied
 from tars_memory.curation.why import Trace, Trail
 from tars_memory.doors.cli import background  # noqa: F401 - loaded under a fake, it would keep it for the tests after
@@ -220,7 +220,7 @@ DEFAULTS: dict[str, Any] = {
         "growth": {"weeks": [0] * 12}, "sources": None, "settings": {}, "notices": [],
     },
     "tidy": Tidied(None, [FINDING], [], [], 0, []),
-    "archive": Archived([DailyMove("2026-01-02.md", "archive/2026-01-02.md", "move", "old")], None, [], False, []),
+    "archive": Archived([OldNote("2026-01-02.md", "archive/2026-01-02.md", "move", "old")], None, [], []),
     "why": Trail("abcd2345", "likes tea", "Memory.md", 7, "", (Trace("said", "likes tea", "a.md", 4, turn=3),)),
     "doctor": {"findings": [], "notices": []},
     "models": [{"name": "embedded", "current": True, "installed": True}, {"name": "other", "installed": False}],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.tidykit import Desk
-from tars_memory.curation.tidying.archive import Compressed, compress, summarised
+from tars_memory.curation.tidying.archive import Archived, compress, summarised
 from tars_memory.settings import TidyOptions
 from tars_memory.vault.links import Links
 from tars_memory.vault.markdown import entries
@@ -43,7 +43,7 @@ class Past(Desk):
     def folder(self) -> str:
         return f"projects/{self.scope}/" if self.scope else ""
 
-    def compress(self, *, apply: bool = False, actor: Any = "person", **terms: Any) -> Compressed:
+    def compress(self, *, apply: bool = False, actor: Any = "person", **terms: Any) -> Archived:
         more = {name: terms.pop(name) for name in ("dry_run",) if name in terms}
         named = {"days": "session_days", "lines": "summary_lines"}
         tidy = TidyOptions(**{named[name]: terms.pop(name) for name in named if name in terms})

@@ -15,7 +15,7 @@ from random_documents import examples
 from curation.tidykit import Desk
 from tars_memory.capture.remember import Caller
 from tars_memory.curation.tidying import archive as archiving
-from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, DailyMove, archive
+from tars_memory.curation.tidying.archive import CUT_OFF, WAITING, OldNote, archive
 from tars_memory.errors import ConflictError, UnwritableError, UsageError
 from tars_memory.memory import Memory
 from tars_memory.settings import ReviewOptions, TidyOptions
@@ -39,7 +39,7 @@ def of_days(desk: Desk, days: int, window: int, actor: Any = "person", **more: A
     return desk.ctx(actor, tidy=tidy, review=review, **more)
 
 
-def planned(desk: Desk, days: int = 90, window: int = 14) -> list[DailyMove]:
+def planned(desk: Desk, days: int = 90, window: int = 14) -> list[OldNote]:
     return archive(of_days(desk, days, window)).plan
 
 
@@ -57,7 +57,7 @@ def test_the_plan_changes_nothing_and_moving_does_just_that(desk: Desk) -> None:
     before = desk.files()
     steps = planned(desk)
     assert desk.files() == before and not desk.state.exists()
-    assert [step._asdict() for step in steps] == [
+    assert [step.as_dict() for step in steps] == [
         {"path": "2026-01-02.md", "to": "archive/2026-01-02.md", "action": "move", "reason": "323 days old"}
     ]
     done = archive(desk.ctx(), apply=True)

@@ -350,7 +350,7 @@ def test_a_block_id_that_two_lines_bear() -> None:
     "line",
     [
         "25:10 tea", "10:75 tea", "10:15:30 tea", "2pm tea", "2:30 pm tea", "14h30 tea", "14.30 Uhr Tee", "14:30: tea",
-        "10:00 [Extracted] tea", "10:00 [extraced] tea", "10:00 [extracted] [promoted] tea",
+        "10:00 [Extracted] tea", "10:00 [extracted] [promoted] tea",
         "10:00 tea [extracted]", "10:00", "10:00 [extracted]tea ^d-1",
     ],
 )  # fmt: skip
@@ -364,7 +364,7 @@ def test_malformed_daily_lines(line: str) -> None:
     [
         "10:00 tea", "9:30 tea", "10:00 [extracted] tea ^d-1", "10:00 [expired] tea", "tea", "9:30-10:30 tea with Bo",
         "1.50 Euro for bread", "2 apples", "3:2 win", "10:00 [expected] tea", "10:00 tea \\[extracted]", "[ ] 2pm tea",
-        "10:00 the tag \\[extracted] is ours",
+        "10:00 [extraced] tea", "10:00 the tag \\[extracted] is ours",
     ],
 )  # fmt: skip
 def test_daily_lines_that_are_fine(line: str) -> None:

@@ -13,7 +13,7 @@ from calendar import monthrange
 from datetime import date
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from tars_memory.curation.gather import offered
@@ -38,25 +38,33 @@ CHANGED = "it changed while it was moved: it stays, run it again"
 
 
 class Archived(NamedTuple):
-    """The plan, or the result, of ``tidy --archive``.
+    """The plan, or the result, of ``tidy --archive`` or ``tidy --compress``.
 
     Attributes:
-        plan: a step for each daily note past the window, oldest first.
-        txn: the transaction, for ``undo``; None if nothing was moved.
+        plan: a step for each old note, oldest first.
+        txn: the transaction, for ``undo``; None if nothing was written.
         moved: paths of the notes that were moved.
-        failed: whether a note of the plan could not be moved.
         notices: sentences for the person.
+        failed: whether a note of the plan could not be moved.
+        summaries: for ``--compress``, one for each period; None for ``--archive``.
     """
 
-    plan: list[DailyMove]
+    plan: list[OldNote]
     txn: str | None
     moved: list[str]
-    failed: bool
     notices: list[str]
+    failed: bool = False
+    summaries: list[PeriodSummary] | None = None
+
+    @property
+    def moves(self) -> list[OldNote]:
+        """The steps that move their notes, or would."""
+        return [step for step in self.plan if step.action == "move"]
 
     def as_dict(self) -> dict[str, Any]:
         """The documented JSON object."""
-        return {"txn": self.txn, "plan": self.plan, "moved": self.moved, "notices": self.notices}
+        summaries = {} if self.summaries is None else {"summaries": self.summaries}
+        return {"txn": self.txn, "plan": self.plan, **summaries, "moved": self.moved, "notices": self.notices}
 
 
 def archive(ctx: Caller, *, apply: bool = False, most: int | None = None) -> Archived:
@@ -76,18 +84,20 @@ def archive(ctx: Caller, *, apply: bool = False, most: int | None = None) -> Arc
     if ctx.layout.problem:
         raise ctx.layout.problem
     steps = survey_days(ctx)
-    moves = sum(step.action == "move" for step in steps)
-    if not apply or not (moves or ctx.store.pending()) or moves > (moves if most is None else most):
-        return Archived(steps, None, [], False, ctx.notices)
+    planned = Archived(steps, None, [], ctx.notices)
+    too_many = most is not None and len(planned.moves) > most
+    if not apply or too_many or not (planned.moves or ctx.store.pending()):
+        return planned
     with ctx.writing("tidy", None, atomic=True) as session:
         steps = survey_days(ctx)
         done = [_move(session, step) if step.action == "move" else step for step in steps]
         txn = session.txn
+    failed = any(step.action != did.action for step, did in zip(steps, done, strict=True))
     moved = [step.path for step in done if step.action == "move"]
-    return Archived(done, txn, moved if txn else [], len(moved) < sum(s.action == "move" for s in steps), ctx.notices)
+    return Archived(done, txn, moved if txn else [], ctx.notices, failed)
 
 
-def survey_days(ctx: Caller) -> list[DailyMove]:
+def survey_days(ctx: Caller) -> list[OldNote]:
     """Return a step for each daily note of our scope past the window, oldest first, from all links of the vault."""
     days = ((ctx.layout.day_of(path), path) for path in ctx.vault.tier_paths(Tier.DAILY))
     old = sorted((day, path) for day, path in days if day and _is_past_window(ctx, path, day))
@@ -104,7 +114,7 @@ def _is_past_window(ctx: Caller, path: str, day: date) -> bool:
     return in_place and (ctx.now.date() - day).days > ctx.settings.tidy.daily_days
 
 
-def _step(ctx: Caller, path: str, day: date, waits: str) -> DailyMove:
+def _step(ctx: Caller, path: str, day: date, waits: str) -> OldNote:
     """Return the step for an old daily note, links aside.
 
     Args:
@@ -115,9 +125,9 @@ def _step(ctx: Caller, path: str, day: date, waits: str) -> DailyMove:
     """
     to = ctx.layout.archived(path)
     if reason := _day_obstacle(ctx, path, to, day) or waits:
-        return DailyMove(path, to, "keep", reason)
+        return OldNote(path, to, "keep", reason)
     age = f"{counted((ctx.now.date() - day).days, 'day')} old"
-    return DailyMove(path, to, "move", age if ctx.vault.look(to) is None else CUT_OFF)
+    return OldNote(path, to, "move", age if ctx.vault.look(to) is None else CUT_OFF)
 
 
 def _day_obstacle(ctx: Caller, path: str, to: str, day: date) -> str:
@@ -143,7 +153,7 @@ def why_taken(ctx: Caller, to: str, data: bytes) -> str:
     return "" if same else f"{to} is there already and says something else"
 
 
-def _move(session: WriteSession, step: DailyMove) -> DailyMove:
+def _move(session: WriteSession, step: OldNote) -> OldNote:
     """Move a note; return the step as it was done: if the move failed, ``keep`` with the reason."""
     try:
         if session.move(step.path, step.to):
@@ -153,33 +163,43 @@ def _move(session: WriteSession, step: DailyMove) -> DailyMove:
     return step._replace(action="keep", reason=CHANGED)
 
 
-Action = Literal["move", "keep"]
-
 WAITING = "lines in it still wait for review"
 CUT_OFF = "its copy in the archive is the same: a move that was cut off is finished"
 """Reasons to keep a note, and to move one whose copy is in the archive already."""
 
 
-class DailyMove(NamedTuple):
-    """The step of a plan for one daily note past the window.
+class OldNote(NamedTuple):
+    """The step of a plan for one daily note or session that is old enough.
 
     Attributes:
         path: where it is.
         to: where it moves, or would move.
         action: ``move`` or ``keep``.
         reason: why, in words.
+        period: of a session, its month or year; empty for one without a date; None for a daily note.
+        day: of a session; the earliest of all for one without a date.
+        data: of a session, the note.
+        statements: of a session, in the order of the note.
+        left_out: number of bullets of a session that were rejected, are done, too long, or contain a credential.
     """
 
     path: str
     to: str
-    action: Action
+    action: Literal["move", "keep"]
     reason: str
+    period: str | None = None
+    day: date = date.min
+    data: bytes = b""
+    statements: Sequence[SessionStatement] = ()
+    left_out: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The documented JSON object."""
+        names = ("path", "to", "period", "action", "reason")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
-_Step = TypeVar("_Step", "DailyMove", "OldSession")
-
-
-def _unless_linked(vault: Vault, files: Collection[str], steps: list[_Step]) -> list[_Step]:
+def _unless_linked(vault: Vault, files: Collection[str], steps: list[OldNote]) -> list[OldNote]:
     """Return the steps of a plan; a note whose move would break a link to it or from it stays.
 
     Args:
@@ -286,27 +306,9 @@ _DONE = re.compile(r"\[[xX-]\]")
 _NAME_DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)")
 
 
-class Compressed(NamedTuple):
-    """The plan, or the result, of ``tidy --compress``.
-
-    Attributes:
-        txn: the transaction, for ``undo``; None if nothing was written.
-        plan: a step for each old session, oldest first.
-        summaries: one for each period.
-        moved: paths of the sessions that were moved.
-        notices: sentences for the person.
-    """
-
-    txn: str | None
-    plan: list[OldSession]
-    summaries: list[PeriodSummary]
-    moved: list[str]
-    notices: list[str]
-
-
 def compress(
     ctx: Caller, *, by: str | None = None, before: date | None = None, apply: bool = False, allowed: bool = False
-) -> Compressed:
+) -> Archived:
     """Plan which sessions to archive, and the summaries that take their place; with ``apply`` carry out the plan.
 
     Args:
@@ -334,18 +336,18 @@ def compress(
     planned = survey(ctx, by, before)
     summaries = propose(ctx, planned)
     if not apply or not (summaries or ctx.store.pending()):
-        return Compressed(None, planned.steps, summaries, [], ctx.notices)
+        return Archived(planned.steps, None, [], ctx.notices, summaries=summaries)
     with ctx.writing("tidy", None, atomic=True) as session:
         current = survey(ctx, by, before)
         if current != planned and all(step.action == "keep" for step in current.steps):
-            return Compressed(None, current.steps, [], [], ctx.notices)  # another process did it in the meantime
+            return Archived(current.steps, None, [], ctx.notices, summaries=[])  # another process did it meanwhile
         if current != planned:
             raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
         moved = _move_sessions(session, planned)
         for summary in summaries:
             session.write(summary.path, _plan(summary))
         txn = session.txn
-    return Compressed(txn, planned.steps, summaries, moved if txn else [], ctx.notices)
+    return Archived(planned.steps, txn, moved if txn else [], ctx.notices, summaries=summaries)
 
 
 def _move_sessions(session: WriteSession, planned: Survey) -> list[str]:
@@ -403,20 +405,20 @@ class PeriodSummary(NamedTuple):
 
 def propose(ctx: Caller, seen: Survey) -> list[PeriodSummary]:
     """Return the summaries of the sessions that move, oldest period first."""
-    by_period: dict[str, list[OldSession]] = {}
+    by_period: dict[str, list[OldNote]] = {}
     for step in seen.steps:
         if step.action != "keep":
-            by_period.setdefault(step.period, []).append(step)
+            by_period.setdefault(step.period or "", []).append(step)
     link, lines = _linker(seen) if by_period else str, ctx.settings.tidy.summary_lines
     return [_proposed(_free_path(ctx, period), by_period[period], lines, link) for period in sorted(by_period)]
 
 
-def _proposed(path: str, sessions: list[OldSession], limit: int, link: Callable[[str], str]) -> PeriodSummary:
+def _proposed(path: str, sessions: list[OldNote], limit: int, link: Callable[[str], str]) -> PeriodSummary:
     """Return the summary of some sessions of one period."""
     groups = merged(statement for session in sessions for statement in session.statements)
     chosen = weightiest(groups, limit)
     left_out, passed_over = len(groups) - len(chosen), sum(session.left_out for session in sessions)
-    period, day = sessions[0].period, max(session.day for session in sessions)
+    period, day = sessions[0].period or "", max(session.day for session in sessions)
     lines = ["---", f"date: {day}", f'title: "Sessions of {period}"', f"period: {period}", 'by: "rules"']
     lines += [f"left_out: {left_out}", f"tags: [{TAG}]", "---"]
     blocks = {
@@ -446,7 +448,7 @@ def _statement(group: Sequence[SessionStatement], link: Callable[[str], str]) ->
     return f"{entries.render(parts)}\n  - {FROM}{', '.join([*links[:MOST_ORIGINS], *more])}"
 
 
-def _source(session: OldSession, link: Callable[[str], str]) -> str:
+def _source(session: OldNote, link: Callable[[str], str]) -> str:
     """Return the bullet of a session, with its number of examined turns if that is known."""
     turns = sessions.number_in(session.data, "turns")
     return f"- {session.day} {link(session.path)}" + (f" ({counted(turns, 'turn')})" if turns else "")
@@ -471,40 +473,10 @@ def _linker(seen: Survey) -> Callable[[str], str]:
 _NO_BRACKETS = {ord("["): "(", ord("]"): ")"}
 
 
-class OldSession(NamedTuple):
-    """One old session, and what to do with it.
-
-    Attributes:
-        path: where it is.
-        to: where it moves.
-        period: its month or year; empty for a session without a date.
-        action: ``move`` or ``keep``.
-        reason: why, in words.
-        day: of the session; the earliest of all for one without a date.
-        data: the note.
-        statements: in the order of the note.
-        left_out: number of bullets that were rejected, are done, too long, or contain a credential.
-    """
-
-    path: str
-    to: str
-    period: str
-    action: Literal["move", "keep"]
-    reason: str
-    day: date = date.min
-    data: bytes = b""
-    statements: Sequence[SessionStatement] = ()
-    left_out: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """The documented JSON object."""
-        return {name: getattr(self, name) for name in ("path", "to", "period", "action", "reason")}
-
-
 class Survey(NamedTuple):
     """The old sessions of a scope: oldest first, then those without a date; and the paths of all files of the vault."""
 
-    steps: list[OldSession]
+    steps: list[OldNote]
     files: frozenset[str]
 
 
@@ -518,19 +490,19 @@ def survey(ctx: Caller, by: str, before: date | None) -> Survey:
     """
     found = _read(ctx)
     days = {path: day_of(path, data) for path, data in found.items()}
-    undated = [OldSession(path, ctx.layout.archived(path), "", "keep", NO_DATE) for path in days if days[path] is None]
+    undated = [OldNote(path, ctx.layout.archived(path), "keep", NO_DATE, "") for path in days if days[path] is None]
     old = {path: day for path, day in days.items() if day is not None and _is_old(ctx, day, by, before)}
     if not old:
         return Survey(undated, frozenset())
     files, states = files_of(ctx.vault), _states(ctx.vault)
     still_offered = cache(lambda: {name for _, name in offered(ctx)})
-    steps: list[OldSession] = []
+    steps: list[OldNote] = []
     for path, day in old.items():
         period, data = day.isoformat()[: 7 if by == "month" else 4], found[path]
         statements, waiting, left_out = read_session(path, data, day, states)
         why_kept = WAITING if any(name in still_offered() for name in waiting) else _obstacle(ctx, path, data)
         reason = why_kept or f"{counted((ctx.now.date() - day).days, 'day')} old"
-        step = OldSession(path, ctx.layout.archived(path), period, "keep" if why_kept else "move", reason, day, data)
+        step = OldNote(path, ctx.layout.archived(path), "keep" if why_kept else "move", reason, period, day, data)
         steps.append(step._replace(statements=statements, left_out=left_out))
     steps = _unless_linked(ctx.vault, files, steps)
     return Survey([*sorted(steps, key=lambda step: (step.day, step.path)), *undated], files)

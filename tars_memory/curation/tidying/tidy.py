@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -237,9 +236,6 @@ PLACEHOLDERS = (
 )
 """Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
 
-SIMILAR = 0.85
-"""Minimum similarity of a word in brackets to a state that is meant: ``extraced``, not ``expected``."""
-
 CLOCKS = (
     (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is not a time of day"),
     (r"\d{1,2}:\d\d:\d\d(?!\S)", "has seconds, and is read as text"),
@@ -343,20 +339,10 @@ def _is_past(note: TidyNote, world: World) -> bool:
 
 
 def _state_problem(text: str) -> str:
-    """Return why a tag in square brackets is not read as a state; empty if it is, or is not meant as one."""
-    glued = re.match(r"\[(" + "|".join(entries.STATES) + r")\](?=\w)", text)
-    if glued:
-        return f"{glued[0]} is read as text: put a blank behind it"
-    found = re.match(r"\[([A-Za-z]+)\](?=[ \t]|$)", text)
-    if found:
-        word = found[1]
-        if word in entries.STATES:
-            return f"it has two states: leave one of them, [{word}] is read as text"
-        meant = get_close_matches(word.casefold(), entries.STATES, n=1, cutoff=SIMILAR)
-        if meant:
-            return f"[{word}] is read as text: write [{meant[0]}]"
-    found = re.search(r"(?<=\s)(?<!\\)\[(" + "|".join(entries.STATES) + r")\]$", text)
-    return f"{found[0]} counts only before the words: put it behind the time" if found else ""
+    """Return why a state in square brackets, at either end of a line, is not read as one; empty if there is none."""
+    states = "|".join(entries.STATES)
+    found = re.search(rf"^\[(?:{states})\]|(?<=\s)\[(?:{states})\]$", text, re.IGNORECASE)
+    return f"{found[0]} is read as text: one state counts, in small letters, right behind the time" if found else ""
 
 
 def _time_problem(text: str, *, timed: bool) -> str:

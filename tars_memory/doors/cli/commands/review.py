@@ -433,7 +433,7 @@ def _show_plan(call: Call, steps: "Iterable[Any]") -> None:
 
 def _show_archived(call: Call, archived: "curation.tidying.archive.Archived", apply: bool) -> int:
     """Print which daily notes move; return the exit code."""
-    moves = [step for step in archived.plan if step.action == "move"]
+    moves = len(archived.moves)
     if not call.answered(archived, archived.notices, call.dry_run_notice(writes=apply and bool(archived.plan))):
         _show_plan(call, archived.plan)
         if archived.failed:
@@ -441,15 +441,15 @@ def _show_archived(call: Call, archived: "curation.tidying.archive.Archived", ap
         elif not moves:
             call.out.say("no daily note needs to move")
         elif not apply:
-            call.out.say(f"{counted(len(moves), 'note')} would move; tars-memory tidy --archive --apply does it")
+            call.out.say(f"{counted(moves, 'note')} would move; tars-memory tidy --archive --apply does it")
     if archived.failed:
         return PARTLY
     return LEFT if moves and not apply else 0
 
 
-def _show_summaries(call: Call, compressed: "curation.tidying.archive.Compressed", apply: bool) -> int:
+def _show_summaries(call: Call, compressed: "curation.tidying.archive.Archived", apply: bool) -> int:
     """Print which old sessions move, and their summaries in full; return the exit code."""
-    summaries = compressed.summaries
+    summaries = compressed.summaries or []
     if call.answered(compressed, compressed.notices, call.dry_run_notice(writes=apply and bool(summaries))):
         return LEFT if summaries and not apply else 0
     _show_plan(call, compressed.plan)
@@ -459,10 +459,10 @@ def _show_summaries(call: Call, compressed: "curation.tidying.archive.Compressed
         call.out.data(f"make  {call.out.path(summary.path)}  ({line(counts)})")
         if not apply:
             call.out.data("\n".join(f"  | {row}".rstrip() for row in clean(summary.text).strip("\n").split("\n")))
-    moves = sum(step.action == "move" for step in compressed.plan)
     if not summaries:
         call.out.say("no session needs a summary")
     elif not apply:
-        plan = f"{counted(moves, 'session')} would move, {counted(len(summaries), 'summary note')} written"
+        moves = counted(len(compressed.moves), "session")
+        plan = f"{moves} would move, {counted(len(summaries), 'summary note')} written"
         call.out.say(f"{plan}; tars-memory tidy --compress --apply does it, with the same options")
     return LEFT if summaries and not apply else 0
