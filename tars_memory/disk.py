@@ -167,7 +167,7 @@ def json_of(data: bytes, path: object, *, text: bool = True) -> Any:
     try:
         return _sound(json.loads(data, parse_constant=_no_number), text=text)
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SettingsError(f"{path} is not valid JSON: {_parse_error(error)}", "mend it or move it away") from error
+        raise SettingsError(f"{path} is not valid JSON: {_parse_error(error)}", "fix it or move it away") from error
 
 
 def json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
@@ -222,11 +222,11 @@ def toml_table(path: Path, within: Path | None = None) -> dict[str, Any]:
             raise ValueError(_TOO_DEEP)  # noqa: TRY301
         table: dict[str, Any] = _sound(tomllib.loads(text))
     except Exception as error:
-        raise SettingsError(f"{path} is not valid TOML: {_parse_error(error)}", "mend it or move it away") from error
+        raise SettingsError(f"{path} is not valid TOML: {_parse_error(error)}", "fix it or move it away") from error
     return table
 
 
-_TOO_DEEP = "it is nested too deep"
+_TOO_DEEP = "it is nested too deeply"
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*+\.[ \t]*+){{{DEEPEST}}}"""
 
 
@@ -264,7 +264,7 @@ def _refused(path: Path, why: str, hint: str = "put the file itself there, or mo
 
 def _unread(path: Path, error: Exception) -> SettingsError:
     if getattr(error, "errno", 0) in (errno.EACCES, errno.EPERM):
-        return _refused(path, _reason(error), "check the owner and the rights of that file and its folder")
+        return _refused(path, _reason(error), "check the owner and the permissions of that file and its folder")
     return _refused(path, _reason(error))
 
 
@@ -272,7 +272,7 @@ def _reason(error: Exception) -> str:
     """Return why a file can't be read, as the end of a sentence that begins with its path."""
     number = getattr(error, "errno", 0)
     if number in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
-        return "is a link, or lies below one: it is not followed"
+        return "is a link, or below one, and links are not followed"
     return f"can't be read: {getattr(error, 'strerror', None) or error}"
 
 
@@ -385,8 +385,8 @@ class Places:
             if not str(found.state).startswith("~"):
                 return found
         raise StateError(
-            "no folder for history and index is known: HOME is not set, and the user has no account here",
-            "set HOME, or TARS_MEMORY_HOME to a folder that can be written",
+            "there is no folder for history and index: HOME is not set, and the user has no account here",
+            "set HOME, or set TARS_MEMORY_HOME to a writable folder",
         )
 
     def vault_state(self, root: Path, vault_id: str | None, *, create: bool, used: bool = False) -> Path:

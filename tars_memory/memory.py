@@ -272,9 +272,11 @@ class Memory:
             all_facts = self.workspace.index().read(lambda reader: reader.facts(scope))
             near = recall.names.near(all_facts, about)
             if recall.names.about(all_facts, about):
-                self.workspace.notices.append(f"what is known about {about!r} has ended or is to come: --all lists it")
+                self.workspace.notices.append(
+                    f"all facts about {about!r} have ended or are still to come: --all lists them"
+                )
             elif near:
-                self.workspace.notices.append(f"nothing is known about {about!r}; near: {', '.join(near)}")
+                self.workspace.notices.append(f"no facts about {about!r}; similar names: {', '.join(near)}")
         return matches
 
     def links(self, name: str, *, project: str | None = None) -> recall.names.NoteLinks:
@@ -386,7 +388,7 @@ class Memory:
         """
         file = Path(path)
         if self.workspace.root in (real := file.resolve()).parents or real == self.workspace.root:
-            raise UsageError(f"{file} is in the vault", "an export is not a note: name a file outside of it")
+            raise UsageError(f"{file} is in the vault", "an export is not a note: name a file outside the vault")
         today, scope = self.workspace.now().date(), self.workspace.project
         return self.workspace.ask(
             lambda reader: index.tables.export(reader.tables(self.workspace.whole, scope, today), file, replace=replace)
@@ -625,7 +627,7 @@ class Memory:
         return capture.remember.feedback(self._writer(note), good, note, question, answer)
 
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
-        """Change the text of an entry. ``target`` is its REF, ``path:line``, or words that only this entry holds.
+        """Change the text of an entry. ``target`` is its REF, ``path:line``, or words that only this entry contains.
 
         The entry's tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
         """

@@ -650,7 +650,7 @@ class Settings:
             changed = with_setting(text, section, line, key)
             if line not in changed:
                 raise UnwritableError(
-                    f"{path}: {section} is written in a way that is left alone", f"set {key} of it there"
+                    f"{path}: {section} is written in a way that this program won't change", f"set {key} of it there"
                 )
             place = Path(os.path.realpath(path))
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -743,7 +743,7 @@ def _is_whole(text: str) -> bool:
 
 _KINDS: dict[type, str] = {str: "text in quotes", int: "whole number", float: "number", bool: "true or false"}
 _LONGEST_SHOWN = 80
-_SETTINGS_HINT = "mend it there; man tm lists all settings"
+_SETTINGS_HINT = "fix it there; man tm lists all settings"
 
 
 def _off(value: object, name: str) -> object:
@@ -794,7 +794,7 @@ def _typed(value: object, default: object, where: str) -> object:
         if isinstance(value, str):
             return listed(value)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise SettingsError(f"{where} must be a list of texts, not {_shown(value)}", _SETTINGS_HINT)
+            raise SettingsError(f"{where} must be a list of strings, not {_shown(value)}", _SETTINGS_HINT)
         return tuple(value)
     if isinstance(value, str) or (kind is float and isinstance(value, int) and not isinstance(value, bool)):
         try:

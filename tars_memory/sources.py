@@ -246,7 +246,7 @@ class Talks:
             try:
                 status = os.stat(source)
             except OSError:
-                notices.append(f"{source} is not there; conversations in it are searched as they were last read")
+                notices.append(f"{source} does not exist; its conversations are searched as they were last read")
                 continue
             if stat.S_ISDIR(status.st_mode):
                 before = len(found)
@@ -256,7 +256,7 @@ class Talks:
                             found[entry.path] = entry.stat()
                 if len(found) == before and any(log.startswith(source + os.sep) for log in self.index.logs()):
                     notices.append(
-                        f"{source} holds no log; conversations that were in it are searched as they were last read "
+                        f"{source} has no logs; conversations that were in it are searched as they were last read "
                         f"(tars-memory sources remove {source} forgets them)"
                     )
             elif stat.S_ISREG(status.st_mode):
@@ -545,14 +545,14 @@ def shared_vaults(
         except (FileNotFoundError, ValueError):
             empty, root = True, path
         except OSError as error:
-            why = "it is a file, name its folder" if isinstance(error, NotADirectoryError) else error.strerror
+            why = "it is a file: name its folder" if isinstance(error, NotADirectoryError) else error.strerror
             notices.append(f"the shared vault {path} is not searched: {why}")
             continue
         if empty:
-            notices.append(f"the shared vault {path} is not there: not searched (unmounted?)")
+            notices.append(f"the shared vault {path} does not exist, so it is not searched (unmounted?)")
             continue
         if root in own.parents or own in root.parents:
-            notices.append(f"{path} is not a shared vault: one of it and your own vault is inside the other")
+            notices.append(f"{path} is not a shared vault: it is inside your own vault, or yours is inside it")
             continue
         if root in (own, *(other.vault.root for other in found)):  # the person is in it, or named it twice
             continue

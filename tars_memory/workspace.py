@@ -181,13 +181,13 @@ class Workspace:
         if self.settings.passed_over is not None:
             other = self.settings.passed_over
             yield (
-                f"this is about {self.root}, not about {other}, a vault that you have never used here; if it is yours: "
+                f"this is about {self.root}, not {other}, a vault that you have never used here; if it is yours: "
                 f"tars-memory init {settings.quoted(str(other))}"
             )
         if self.vault.id is None and os.path.lexists(path := self.root / VAULT_FOLDER / ID_FILE):
             try:
                 read(path, self.root)
-                problem = f"{VAULT_FOLDER}/{ID_FILE} holds no id of a vault; remove it, and the next write makes one"
+                problem = f"{VAULT_FOLDER}/{ID_FILE} has no vault id; remove it, and the next write makes one"
                 yield f"ignored: {problem}"
             except errors.SettingsError as error:
                 yield f"ignored: {error.message}; {error.hint}"
@@ -195,7 +195,7 @@ class Workspace:
     def moved_notices(self) -> list[str]:
         """Return notices about state that is kept for vaults of the same id which are no longer at their path."""
         return [
-            f"a vault with the id of this one was at {path}, and is gone; its history, undo and waiting texts "
+            f"a vault with the id of this one was at {path}, and is gone; its history and waiting texts "
             f"stay with that path. If you moved it here: tars-memory doctor --adopt {settings.quoted(path)}"
             for _, path in self.settings.places.absent(self.root, self.vault.id)
         ]
@@ -301,8 +301,8 @@ class Workspace:
                 "is it mounted? tars-memory init makes a new one",
             )
         raise errors.VaultError(
-            f"{self.root} is not a vault: it holds no note, no .obsidian and no {VAULT_FOLDER}",
-            f"tars-memory init {settings.quoted(str(self.root))} makes it one",
+            f"{self.root} is not a vault: it has no notes, no .obsidian and no {VAULT_FOLDER}",
+            f"tars-memory init {settings.quoted(str(self.root))} makes it a vault",
         )
 
     def _is_blank(self) -> bool:
@@ -355,7 +355,7 @@ class Workspace:
             wait=0.0 if self.night else index.database.WRITER_WAIT,
         )
         if done is None:
-            return f"{team.address.shown} may only be read by this role: it follows when its own machine publishes"
+            return f"{team.address.shown} can only be read by this role: it is updated when its own machine publishes"
         counts = f"{counted(done.changed, 'note')} written, {done.removed} gone, {counted(done.vectors, 'vector')}"
         return f"published to {team.address.shown}: {counts}"
 
@@ -474,7 +474,7 @@ class Workspace:
             try:
                 report.pending_vectors = self.embed_pending(count)
             except errors.ModelUnavailableError as error:
-                report.notices.append(f"keywords only: {reason(error)}")
+                report.notices.append(f"words only: {reason(error)}")
         report.published = self.publish(progress, takes_over=full)
         return report
 
@@ -540,7 +540,7 @@ class Workspace:
         for other in self.shared([], look=False):
             if other.name == shared:
                 return other.vault.read(os.path.relpath(path, other.vault.root).replace(os.sep, "/"))
-        raise errors.NotFoundError(f"{shared} is not there any more")
+        raise errors.NotFoundError(f"{shared} no longer exists")
 
     def shared_note(self, named: str) -> tuple[SharedVault, str] | None:
         """Find the shared vault that holds a note; return it with the path in it, or None if none may show the note.
@@ -632,7 +632,7 @@ class Workspace:
         )
         context.run_command = self._again
         if writes and (problem := self.vault.layout.problem) is not None and problem is not self.vault.problem:
-            notice = f"notes are written where they are by default: {reason(problem)}"
+            notice = f"notes are written to the default place: {reason(problem)}"
             self.notices += [notice] if notice not in self.notices else []
         context.notices, context.kept = self.notices, self.kept_folder
         return context
@@ -670,8 +670,8 @@ class Workspace:
         if found := self.shared_note(path if line.isdecimal() else target.strip()):
             place = vault.suspicion.shell_word(str(found[0].vault.root))
             raise errors.UsageError(
-                f"{target} is in the shared vault {found[0].name}, which is only searched from here",
-                f"tars-memory --vault {place} reaches it, if it is yours to change",
+                f"{target} is in the shared vault {found[0].name}, which can only be searched from here",
+                f"to change it, if it is yours: tars-memory --vault {place}",
             )
         name = target.strip().removeprefix("^").removeprefix("r-")
         is_id = len(name) == 8 and not set(name) - set("0123456789abcdef")
@@ -772,12 +772,12 @@ class Workspace:
         status = self._opened.status()
         read = f"{counted(status['notes'] or 0, 'note')} read"
         if not status["complete"]:
-            return f"{read}; tars-memory search and reindex go on there"
+            return f"{read}; tars-memory search and reindex continue there"
         if self._prepares:
             return f"{read}; the next search prepares the model"
         if self._embeds:
             made = f"{status['vectors'] or 0:,} of {counted(status['chunks'] or 0, 'vector')} made"
-            return f"{made}; tars-memory reindex goes on"
+            return f"{made}; tars-memory reindex continues"
         return ""
 
     def ensure_state(self, *, used: bool = False) -> Path:
@@ -798,7 +798,7 @@ class Workspace:
 
 def _remedy(error: OSError) -> str:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return "make room on its disk" if full else "check its owner and rights, and what is there"
+    return "make room on its disk" if full else "check its owner, its permissions, and what is there"
 
 
 def _is_name(name: str) -> bool:

@@ -263,7 +263,7 @@ def test_a_conversation_of_too_many_statements_is_drawn_from_in_parts(
     assert counts == [5, 5, 2]
     assert len(list(Path(memory.workspace.vault.root, "sessions").glob("*.md"))) == 1
     again = memory.extract([str(log)])
-    why = "nothing new since sessions/2026-11-21 1430 conversation.md (--force reads it again)"
+    why = "nothing new since sessions/2026-11-21 1430 conversation.md (--force examines it again)"
     assert [skipped.why for skipped in again.skipped] == [why]
 
 

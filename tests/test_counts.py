@@ -25,7 +25,7 @@ NO_COUNT = (
     "too many for one entry",
     "are not read",
     " writes it; remove",
-    " holds words",
+    " has words",
     "more than",
     "looks inside notes",
     "in other words",

@@ -347,7 +347,7 @@ def test_half_a_line_that_is_taken_out_is_told(house: House, capsys: Any) -> Non
     with house.journal.open("ab") as file:
         file.write(b'{"t":"begin","txn":"x')
     code, told = told_by(house, capsys, "log tea")
-    assert code == 0 and "ended within a line, as a crash leaves it: the last 21 bytes are taken out" in told
+    assert code == 0 and "ended within a line, as a crash leaves it: the last 21 bytes are removed" in told
     assert "within a line" not in told_by(house, capsys, "log more tea")[1]
 
 

@@ -200,7 +200,7 @@ def test_a_file_of_somebody_else_is_not_to_be_replaced(tmp_path: Path, monkeypat
     monkeypatch.setattr(disk, "_open", refused)
     with pytest.raises(SettingsError) as told:
         disk.read(tmp_path / "config.toml")
-    assert told.value.hint == "check the owner and the rights of that file and its folder"
+    assert told.value.hint == "check the owner and the permissions of that file and its folder"
 
 
 def test_the_persons_own_file_may_be_a_link(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_conflict_copy_is_shown_with_what_only_it_says(open_memory: Callable[[
     (found,) = findings(open_memory, "conflict copy", fix=True)
     assert "and white" in found["message"] and "1 line that Tea.md lacks" in found["message"] and not found["fixed"]
     copy.write_text("# Tea\n")
-    assert "says nothing that Tea.md does not" in findings(open_memory, "conflict copy")[0]["message"]
+    assert "says nothing that Tea.md doesn't" in findings(open_memory, "conflict copy")[0]["message"]
     with open_memory() as memory:
         assert {hit.path for hit in memory.search("tea", mode="lexical").hits} == {"Tea.md"}
     assert copy.exists()
@@ -289,7 +289,7 @@ def test_what_a_probe_may_not_read_is_a_finding_and_the_rest_is_looked_at(
     monkeypatch.setattr("tars_memory.vault.writing.journal.Journal.damaged", refused)
     (root(open_memory) / "Memory.md").write_text("## Notes\n" + "- a fact that is about something long enough\n" * 200)
     told = findings(open_memory)
-    assert [each["kind"] for each in told][:2] == ["not looked at", "size"]
+    assert [each["kind"] for each in told][:2] == ["not checked", "size"]
     assert told[0]["hint"] == "check its owner"
 
 

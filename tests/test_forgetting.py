@@ -421,7 +421,7 @@ def test_copies_in_notes_that_only_the_person_changes_are_told(opened: Open, tmp
             receipt = memory.forget("fountain pens are fun", everywhere=everywhere)
         places = [(copy.path, copy.line) for copy in receipt.staying]
         assert places == [("Procedural.md", 1), ("pens.md", 3), ("pens.md", 6)] and not receipt.touched
-        assert [each for each in receipt.notices if "same words" in each] == [f"{told} and take it out, if you want"]
+        assert [each for each in receipt.notices if "same words" in each] == [f"{told} and remove it, if you want"]
 
 
 def test_a_title_and_a_file_name_that_tell_it_go(tmp_path: Path) -> None:

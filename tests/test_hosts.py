@@ -149,7 +149,7 @@ def test_calls_of_ours_in_the_other_file_of_codex_are_not_doubled_and_are_named_
     config.write_text(server + call)
     held = on(home)
     (planned,) = held.install("codex", ["tars-memory"], "", server=False)
-    assert planned.notes == (f"{config}: PreCompact calls tars-memory already",)
+    assert planned.notes == (f"{config}: PreCompact already calls tars-memory",)
     assert list(json.loads(planned.after or b"")["hooks"]) == ["SessionStart", "UserPromptSubmit"]
     held.carry_out(planned)
     (planned,) = held.uninstall("codex")
@@ -235,13 +235,13 @@ def test_any_json_keeps_every_other_byte(text: str, places: list[str]) -> None:
         (b'{"hooks": ', "a value was expected"),
         (b'{"hooks": {"SessionStart": {}}}', "hooks.SessionStart is not a list"),
         (b'{"hooks": null}', "hooks is not an object"),
-        (b'{"hooks": {}, "hooks": {"Stop": []}}', "hooks is there twice"),
+        (b'{"hooks": {}, "hooks": {"Stop": []}}', "hooks occurs twice"),
         (b"[]", "it is not a JSON object"),
         (b'{"a": "x\ny"}', "a value was expected"),
         (b'{"a": "\\x"}', "it is not a value"),
         (b"{} {}", "the end of the file was expected"),
         (b"\xff\xfe{\x00}\x00", "a value was expected"),
-        (b'{"a": ' + b"[" * 100_000, "nested too deep"),
+        (b'{"a": ' + b"[" * 100_000, "nested too deeply"),
         (b"/* never closed", "a value was expected"),
     ],
 )
@@ -288,14 +288,14 @@ def test_a_program_that_moved_is_told_and_mended(home: Path) -> None:
     (path,) = settle(home, "claude", CLAUDE.encode())
     held = on(home)
     install(held, "claude", [str(home / "old" / "tars-memory")])
-    assert "old/tars-memory, which is not there any more" in held.status("claude").problem
+    assert "old/tars-memory, which no longer exists" in held.status("claude").problem
     new = home / "new" / "tars-memory"
     new.parent.mkdir()
     new.write_text("#!/bin/sh\n")
     new.chmod(0o755)
     assert install(held, "claude", [str(new)]) == [True]
     assert b"old" not in path.read_bytes()
-    assert "any more" not in held.status("claude").problem
+    assert "no longer" not in held.status("claude").problem
     uninstall(held, "claude")
     assert path.read_bytes() == CLAUDE.encode()
 
@@ -308,12 +308,12 @@ def test_a_call_that_the_person_wrote_stays_and_is_not_doubled(home: Path, comma
     (path,) = settle(home, "claude", data)
     held = on(home)
     (edit,) = held.install("claude", PROGRAM, "", server=False)
-    assert "SessionStart calls tars-memory already" in " ".join(edit.notes)
+    assert "SessionStart already calls tars-memory" in " ".join(edit.notes)
     held.carry_out(edit)
     value = json.loads(path.read_bytes())
     assert len(value["hooks"]["SessionStart"]) == 1
     assert len(value["hooks"]["UserPromptSubmit"]) == 1
-    assert held.status("claude").problem.startswith("it calls /opt/tools/bin/tars-memory, which is not")
+    assert held.status("claude").problem.startswith("it calls /opt/tools/bin/tars-memory, which no longer exists")
     uninstall(held, "claude")
     assert path.read_bytes() == data
 
@@ -442,7 +442,7 @@ def test_a_vault_that_moved_is_told_and_mended(home: Path) -> None:
     held = on(home)
     for edit in held.install("gemini", PROGRAM, str(home / "Notes"), server=False):
         held.carry_out(edit)
-    assert f"it names the vault {home}/Notes, which is not there" in held.status("gemini").problem
+    assert f"it names the vault {home}/Notes, which does not exist" in held.status("gemini").problem
     (home / "Notes").mkdir()
     assert "vault" not in held.status("gemini").problem
     (home / "Notes").rename(home / "My notes")
@@ -479,7 +479,7 @@ def test_a_plugin_beside_the_hooks_is_told(home: Path) -> None:
     held = on(home)
     assert held.status("claude").problem == ""
     install(held, "claude")
-    assert "the plugin tars-memory@tars-memory calls it, too" in held.status("claude").problem
+    assert "the plugin tars-memory@tars-memory also calls it" in held.status("claude").problem
     uninstall(held, "claude")
     assert held.status("claude").problem == ""
 

@@ -107,7 +107,7 @@ def test_trying_an_init_makes_not_even_the_folder(tmp_path: Path, monkeypatch: p
     made = Memory.init(tmp_path / "new/deep", env=env)
     assert (made.root, {*made.created, ".tars/vault-id"}) == (tried.root, set(tried.created))
     inner = [Memory.init(made.root / "inner", dry_run=dry_run, env=env).notices for dry_run in (True, False)]
-    assert inner[0] == inner[1] and "it lies in the vault" in inner[0][0]
+    assert inner[0] == inner[1] and "it is inside the vault" in inner[0][0]
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     with pytest.raises(UnwritableError):
         Memory.init(tmp_path / "locked/deep", dry_run=True, env=env)
@@ -263,7 +263,7 @@ def test_a_layout_that_cannot_be_used_is_told_where_notes_are_written(tmp_path: 
     with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}) as memory:
         assert memory.remember("tea is ready at five").path == "Memory.md"
         (told,) = [notice for notice in memory.workspace.notices if "layout.memory" in notice]
-        assert "by default" in told
+        assert "to the default place" in told
 
 
 def test_a_note_that_is_too_big_to_be_searched_can_be_opened(tmp_path: Path) -> None:
@@ -285,5 +285,5 @@ def test_a_note_that_is_too_big_to_be_searched_can_be_opened(tmp_path: Path) -> 
         with pytest.raises(NotFoundError, match=r"^Huge\.md has 4,000 bytes; more than 1,000 are not read$") as raised:
             way("huge")
         assert raised.value.hint == "raise [limits] max_note_bytes, or split the note"
-        with pytest.raises(NotFoundError, match="no note is called 'Plan'"):
+        with pytest.raises(NotFoundError, match="no note has the name 'Plan'"):
             way("Plan")

@@ -337,7 +337,7 @@ def test_what_is_told_of_a_former_line_is_masked_as_it_was_in_its_note(tmp_path:
     assert says("history").count("(masked recovery code)") >= 9
     note = vault / "Memory.md"
     note.write_text(note.read_text("utf-8").replace("c2d", "c2d was").replace("2-3", "2-4"), "utf-8")
-    assert "has moved on" in says("undo")
+    assert "has changed" in says("undo")
     proposal = next((vault / ".tars" / "inbox").glob("*.json"))
     assert any(code in proposal.read_text("utf-8") for code in CODES)  # a person who accepts it finds the line
 

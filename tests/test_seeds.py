@@ -263,7 +263,7 @@ def test_each_user_of_an_agent_has_a_memory_over_the_common_one(tmp_path: Path) 
     root = tmp_path / "agent"
     notes = planted(root, AGENT)
     report = made(root)
-    assert report.notices == ["each user has a memory besides the shared one: ida, ルス; choose one with --project ida"]
+    assert report.notices == ["each user has a memory beside the shared one: ida, ルス; choose one with --project ida"]
     assert (report.layout, report.created) == ("starpod", [".tars/config.toml"])
     with opened(root, project="ida", interactive=True, actor="person") as ida:
         told = ida.context("what does Ida drink").text

@@ -221,9 +221,9 @@ def test_a_vault_that_is_away_costs_a_notice_and_nothing_else(office: Office) ->
     with office.memory("ann") as memory:
         result = memory.search("harbour key", mode="lexical")
         assert [hit.text for hit in result.hits] == ["- the harbour key of ann hangs by the door"]
-        away = [notice for notice in result.notices if "is not there" in notice]
+        away = [notice for notice in result.notices if "does not exist" in notice]
         assert len(away) == 3
-        assert sum("is inside the other" in notice for notice in result.notices) == 1
+        assert sum("is inside it" in notice for notice in result.notices) == 1
         found = [each["message"] for each in memory.doctor()["findings"] if each["kind"] == "shared"]
         assert len(found) == 4 and set(found) <= set(result.notices)
     office.person("ann")
@@ -376,7 +376,7 @@ def test_a_shared_vault_in_any_odd_place(office: Office, tmp_path: Path) -> None
         assert names == {"team", "b/team"} and "b/team: Memory.md:1" in packed.text
         assert "walnut" not in packed.text
         assert sum("Too many levels of symbolic links" in notice for notice in packed.notices) == 1
-        assert sum("it is a file, name its folder" in notice for notice in packed.notices) == 1
+        assert sum("it is a file: name its folder" in notice for notice in packed.notices) == 1
         assert len(packed.notices) == len(set(packed.notices))
         for file in (office.base / "home-ann").rglob("shared/*/index*"):
             file.write_bytes(b"not a database" * 400)

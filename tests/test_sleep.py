@@ -343,7 +343,7 @@ def test_each_step_catches_its_own_failure(place: Path, monkeypatch: pytest.Monk
     with opened(place, START) as memory:
         night = nights.sleep(memory, [str(place / "logs"), str(place / "missing")])
     errors = {step.name: step.error for step in night.steps if step.error}
-    assert "missing is not there" in errors["extract"] and errors["tidy"] == "RuntimeError: out of order"
+    assert "missing does not exist" in errors["extract"] and errors["tidy"] == "RuntimeError: out of order"
     assert night.steps[0].counts["candidates"] == 5 and night.steps[-1].counts["changed"]
 
 
@@ -646,4 +646,4 @@ def test_a_model_that_was_never_fetched_is_told_and_no_failure(place: Path) -> N
     with Memory(place / "vault", actor="cron", now=START, env=said) as memory:
         night = nights.sleep(memory, [str(place / "logs")])
     assert not night.failed and night.steps[-1].counts["changed"]
-    assert [notice for notice in night.notices if "keywords only" in notice]
+    assert [notice for notice in night.notices if "words only" in notice]

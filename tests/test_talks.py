@@ -437,7 +437,7 @@ def test_a_vault_is_searched_though_conversations_can_be_indexed_nowhere(world: 
     folder.write_text("in its place")
     result = world.search("gate painted")
     assert [hit.path for hit in result.hits] == ["Memory.md"]
-    assert any("conversations is not searched" in notice for notice in result.notices)
+    assert any("conversations are not searched" in notice for notice in result.notices)
     assert "painted blue" in world.told("gate painted")
     with world.memory() as memory:
         assert memory.sources()["conversations"] == 0
@@ -565,7 +565,7 @@ def test_an_empty_folder_on_which_no_disk_is_mounted_forgets_nothing(world: Worl
     world.logs.rename(world.base / "unplugged")
     world.logs.mkdir()
     result = world.search("walnut floors")
-    assert result.hits and any("holds no log" in notice for notice in result.notices)
+    assert result.hits and any("has no logs" in notice for notice in result.notices)
     assert "walnut" in world.told("walnut floors", session="")
     assert world.found("Odile")
     world.logs.rmdir()
@@ -725,7 +725,7 @@ def test_jobs_take_a_fifth_of_what_a_prompt_is_told_of_conversations(world: Worl
     typed, asked = shares(world.told(question, **how))
     assert alone[0] == 0 and 0 < alone[1] <= 1000, "a fifth of half of the room, and of what that leaves"
     assert 0.1 < asked / (typed + asked) <= 0.25 and typed > 1_000
-    assert "nobody answered" not in world.told("job that nobody answered", **how)
+    assert "no model answered" not in world.told("job that nobody answered", **how)
     (world.logs / "job.jsonl").unlink()
     with world.memory() as memory:
         memory.reindex()

@@ -130,9 +130,11 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
     """
     wanted = target.strip()
     if not wanted:
-        raise UsageError("no entry is named", "name one by its REF (tars-memory list shows them) or by its words")
+        raise UsageError("name an entry", "use its REF (tars-memory list shows them) or its words")
     if wanted.isdecimal() and len(wanted) < len("10000"):  # meant as a hit, it would fit whatever entry contains it
-        raise UsageError(f"{wanted} names no entry", "take its REF (tars-memory list shows them), or more of its words")
+        raise UsageError(
+            f"{wanted} doesn't name an entry", "use its REF (tars-memory list shows them), or more of its words"
+        )
     paths = [
         *_paths(ctx, None),
         *_existing(ctx, ctx.layout.facts, ctx.layout.corrections, ctx.layout.rewards),
@@ -156,7 +158,7 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
         if not place and (log := re.match(r"(?s)(.+?):[0-9]", wanted)) and os.path.isfile(log[1]):
             hint = "only what you said there in a conversation can be named so, and only to forget it"
             raise NotFoundError(f"no entry {wanted!r}: it is in no note, but in a file that is never written", hint)
-        raise NotFoundError(f"no entry {wanted!r}", f"{opens}tars-memory list shows entries with their REF")
+        raise NotFoundError(f"no entry {wanted!r}", f"{opens}tars-memory list shows entries with their REFs")
     if anywhere:
         return theirs
     place = f"{theirs[0].path}:{theirs[0].line}"
@@ -261,7 +263,7 @@ def _existing(ctx: Caller, *paths: str) -> list[str]:
     found = [path for path in paths if ctx.vault.look(path) is not None]
     for path in paths:
         if path not in found and os.path.lexists(ctx.vault.root / path):
-            notice = f"{path} is a link or not a file: it is neither read nor written; put the note itself there"
+            notice = f"{path} is a link or not a file, so it is neither read nor written: put the note itself there"
             if notice not in ctx.notices:
                 ctx.notices.append(notice)
     return found
@@ -291,8 +293,8 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
     for name, group in chosen:
         if len([*of_scope(iter(group), ctx.layout)]) < len(group):
             raise UsageError(
-                f"{name} was written for another project, or for none",
-                "choose that one with --project, or none; tars-memory history lists what was written here",
+                f"{name} was written in another project, or in none",
+                "choose that project with --project, or none; tars-memory history lists what was written here",
             )
     if not ctx.may_write_rules:
         for name, group in chosen:

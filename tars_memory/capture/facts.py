@@ -57,7 +57,7 @@ def add(
     title = entries.heading(subject)
     name, value = predicate_of(predicate), entries.neutralise(object_)
     if since is not None and until is not None and until <= since:
-        raise UsageError(f"the fact would end on {until} and begin on {since}", "give an --until after --since")
+        raise UsageError(f"the fact would end on {until}, before it begins on {since}", "give an --until after --since")
     path = ctx.layout.facts
     if known := _same_subject(ctx, title, other_names):
         ctx.notices.append(f"{title} is another name of {known}")
@@ -112,7 +112,7 @@ def end(ctx: Caller, target: str, on: date | None = None) -> Receipt:
         ended = f"{fact.subject} {fact.predicate}:: {fact.object} ended on {day} already"
         ctx.notices.append(f"{ended}; for another day: tars-memory facts end {fact.ref} --on DATE")
     elif fact.until is not None and fact.until != day:
-        ctx.notices.append(f"it was to end on {fact.until}; now it ends on {day}")
+        ctx.notices.append(f"it was going to end on {fact.until}; now it ends on {day}")
     if fact.since is not None and day < fact.since:
         raise UsageError(f"{fact.subject} {fact.predicate}:: {fact.object} began on {fact.since}", "end it later")
     words = facts.words(fact.predicate, fact.object, fact.since, day)
@@ -165,7 +165,7 @@ def run_spooled(ctx: Caller, command: str, arguments: dict[str, Any]) -> Receipt
         "facts remove": (remove, ("target",), ()),
     }
     if command not in known:
-        raise ValueError(f"no command {command!r} can be placed")
+        raise ValueError(f"there is no command {command!r} to place")
     run, needed, more = known[command]
     may_lack = command in ("edit", "new", "learn")  # without them they do no more than was typed
     options = {name: arguments[name] for name in more if name in arguments or not may_lack}
@@ -254,20 +254,20 @@ def _dated(
     """Return the object without the dates in it, and the dates of the fact (since, until).
 
     Raises:
-        UsageError: a field in one of the parts is not a date of a fact, or differs from the given date.
+        UsageError: a field in one of the parts is not a date that a fact can have, or differs from the given date.
     """
     parsed = facts.parse(f"x:: {object_}")
     if parsed is None and facts.stray_field(object_):
-        raise UsageError(f"{object_!r} names no object", facts.DATE_HINT)
+        raise UsageError(f"{object_!r} has no object", facts.DATE_HINT)
     value = parsed.object if parsed else object_
     for part in (subject, predicate, value):
         if field := facts.stray_field(part):
-            raise UsageError(f"{field} in {part!r} is not a date of a fact", facts.DATE_HINT)
+            raise UsageError(f"{field} in {part!r} is not a date that a fact can have", facts.DATE_HINT)
     days = [since, until]
     for at, typed in enumerate((parsed.since, parsed.until) if parsed else ()):
         if typed and days[at] not in (None, typed):
             name = ("since", "until")[at]
-            raise UsageError(f"--{name} is {days[at]} and the object says [{name}:: {typed}]", "give one of them")
+            raise UsageError(f"--{name} is {days[at]} and the object says [{name}:: {typed}]", "give only one of them")
         days[at] = typed or days[at]
     return value, days[0], days[1]
 

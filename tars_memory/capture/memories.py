@@ -224,7 +224,7 @@ def _of_file(file: _File, form: str) -> Collection | Unknown:
         detected = detected or (CLAUDE if _is_index(file.path) else "")
         if not detected:
             return Unknown(
-                file.path, "it is not memory of a known format; --format instructions reads its lines as rules"
+                file.path, "it is not a memory in a known format; --format instructions reads its lines as rules"
             )
         return _collection(file.path, detected, *_of_note(file, note, detected))
     except _UnreadableError as error:
@@ -252,7 +252,7 @@ def _of_folder(path: str, form: str, ours: Callable[[str], bool]) -> Collection 
     notes_below = (inner for inner in files_below(path, errors.append) if inner[-3:].lower() == ".md")
     paths = [*islice((inner for inner in notes_below if not ours(inner)), MOST_FILES + 1)]
     if len(paths) > MOST_FILES:
-        return Unknown(path, f"it holds more than {MOST_FILES:,} notes: name a folder inside it")
+        return Unknown(path, f"it has more than {MOST_FILES:,} notes: name a folder inside it")
     if errors:
         return Unknown(path, f"{errors[0].filename} can't be read: {errors[0].strerror}")
     files = [_File.of(inner, os.path.relpath(inner, path)) for inner in paths]
@@ -262,7 +262,7 @@ def _of_folder(path: str, form: str, ours: Callable[[str], bool]) -> Collection 
         CLAUDE if any(_is_index(file.path) for file in files) else "",
     )
     if not detected or detected == MEM0:
-        why = "it holds no memory of a known format: no instructions, memories or observations"
+        why = "it has no memory in a known format: no instructions, memories or observations"
         return Unknown(path, f"{why}; {EXTRACT}")
     statements: list[Imported] = []
     passed = 0
@@ -460,7 +460,7 @@ def _of_export(file: _File) -> list[Imported]:
         export = json.loads(file.text())
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise _UnreadableError(file.path, f"it is not a whole JSON: {why}; {EXTRACT}") from error
+        raise _UnreadableError(file.path, f"its JSON is incomplete or invalid: {why}; {EXTRACT}") from error
     table = export if isinstance(export, dict) else {}
     listed = export if isinstance(export, list) else first(table, ("results", "memories"))
     items = listed if isinstance(listed, list) else ()

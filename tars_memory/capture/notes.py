@@ -72,7 +72,7 @@ def new(ctx: Caller, title: str, text: str = "", *, beside: str = "") -> Receipt
             )
             existing = None if written.created or written.changed else path
     if existing is not None:
-        raise UsageError(f"there is a note {existing}", "nothing was written; tars-memory open opens it")
+        raise UsageError(f"the note {existing} already exists", "nothing was written; tars-memory open opens it")
     return ctx.receipt(path, 1, "", text, written)
 
 
@@ -94,7 +94,7 @@ def _note_place(ctx: Caller, title: str, beside: str) -> str:
     if not all(names):
         raise UsageError(f"{title!r} is not a name for a note", "give it a name with letters or digits")
     if names != [*folders, name]:
-        ctx.notices.append(f"the note is called {'/'.join(names)!r}: file names and links can't hold the rest")
+        ctx.notices.append(f"the note is called {'/'.join(names)!r}: file names and links can't contain the rest")
     folder = "" if folders else (beside if layout.new_beside else layout.new_folder)
     if any(part in (".", "..") or part.startswith(".") for part in folder.split("/")):
         raise UsageError(
@@ -103,12 +103,10 @@ def _note_place(ctx: Caller, title: str, beside: str) -> str:
     path = "/".join([*([folder] if folder else []), *names]) + ".md"
     if not layout.is_ours(path):
         if layout.project_of(path):
-            raise UsageError(
-                f"{path} is the place of a project", "choose that one with --project, and leave it out here"
-            )
+            raise UsageError(f"{path} belongs to a project", "choose that one with --project, and leave it out here")
         path = layout.within(layout.scope, path)
     if layout.is_kept(path) or layout.is_playbook(path):
-        raise UsageError(f"{path} is a place of the memory's own notes", "remember, log and daily write there")
+        raise UsageError(f"{path} is reserved for the memory's own notes", "remember, log and daily write there")
     if is_conflict_copy(names[-1] + ".md"):
         raise UsageError(f"{names[-1]!r} is what a sync program calls a conflict copy", "choose another name")
     return path
@@ -227,7 +225,9 @@ def _check_writable(ctx: Caller, path: str) -> None:
     if layout.is_review(path) or not (layout.is_kept(path) or path in layout.loaded) or not layout.is_ours(path):
         raise UsageError(f"{path} is a note of your own, which no command changes", "tars-memory open opens it")
     if ctx.must_propose(path):
-        raise UsageError(f"the headings of {path} take a person at a terminal", "unattended_rules allows it to scripts")
+        raise UsageError(
+            f"only a person at a terminal may change the headings of {path}", "unattended_rules allows scripts to do it"
+        )
 
 
 # --- playbooks, which only a person at a terminal can write directly
@@ -258,7 +258,7 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
     path = playbook_path(ctx.layout, title)
     text = playbooks.compose(heading, when, steps)
     if not steps.strip():
-        raise UsageError("a playbook without steps", "give them with --stdin or --file, or write them with --edit")
+        raise UsageError("the playbook has no steps", "give them with --stdin or --file, or write them with --edit")
     if len(text) > LONGEST_PLAYBOOK:
         raise UsageError(
             f"{counted(len(text), 'character')}: too many for a playbook (at most {LONGEST_PLAYBOOK:,})",
@@ -271,7 +271,7 @@ def learn(ctx: Caller, title: str, steps: str, *, when: str = "") -> Receipt:
             body = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
             if not body.strip().endswith(text.strip()):
                 open_it = f"nothing was written; change it there: tars-memory open {suspicion.shell_word(path)}"
-                raise UsageError(f"there is a playbook {path}", open_it)
+                raise UsageError(f"the playbook {path} already exists", open_it)
             _approve_playbook(ctx, session, path, text)
             return ctx.receipt(path, 1, "", heading)
         if ctx.must_propose(path):
@@ -311,7 +311,7 @@ def _approve_playbook(ctx: Caller, session: vault.writing.store.WriteSession, pa
     lines = {line.encode("utf-8", "surrogateescape") for line in text.split("\n") if line.strip()}
     if ctx.attended and not vault.writing.history.stands_approved(ctx.store.journal, path, session.note(path).data):
         session.vouch(path, lines)
-        ctx.notices.append(f"{path} was there already, not approved here; now it is")
+        ctx.notices.append(f"{path} already existed but was not approved here; now it is")
 
 
 def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
@@ -327,7 +327,7 @@ def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
     if playbooks.read(note).pinned is pinned:
         return ctx.receipt(path, 1, "", "")
     if ctx.must_propose(path):
-        raise UsageError("pinning a playbook takes a person at a terminal", f"set {playbooks.PINNED}: true in {path}")
+        raise UsageError("only a person at a terminal may pin a playbook", f"set {playbooks.PINNED}: true in {path}")
     if not ctx.layout.is_ours(path):
         raise UsageError(
             f"{path} is outside of project {ctx.layout.scope}, where nothing is written from within it",
@@ -335,7 +335,7 @@ def pin(ctx: Caller, path: str, *, pinned: bool) -> Receipt:
         )
     with ctx.writing("playbooks", None) as session:
         if session.read(path) is None:
-            raise NotFoundError(f"{path} is gone", "tars-memory playbooks lists those that are there")
+            raise NotFoundError(f"{path} is gone", "tars-memory playbooks lists them")
         value = "true" if pinned else ""
         written = session.write(path, lambda data: edits.set_property(data or b"", playbooks.PINNED, value))
     return ctx.receipt(path, 1, "", "", written)
@@ -416,7 +416,7 @@ def read_topic(ctx: Caller, agent: str, name: str) -> Note:
     path = _topic_place(ctx, agent, name)
     existing = _same_path(_topic_paths(ctx, agent), path)
     if existing is None:
-        raise NotFoundError(f"{agent} keeps no topic {name!r}", f"tars-memory topic --agent {agent} lists them")
+        raise NotFoundError(f"{agent} has no topic {name!r}", f"tars-memory topic --agent {agent} lists them")
     return ctx.vault.note(existing)
 
 
@@ -441,7 +441,7 @@ def _topic_place(ctx: Caller, agent: str, name: str) -> str:
     folder, file = ctx.layout.topics_of(agent), _file_of(name, "topic", "name")
     path = f"{folder}/{file}" if folder else file
     if not ctx.layout.is_topic(path, agent):
-        raise UsageError(f"{path} is not a topic note: it has a meaning of its own", "choose another name")
+        raise UsageError(f"{path} is not a topic note: it has another meaning", "choose another name")
     return path
 
 
@@ -474,7 +474,7 @@ def _check_count(ctx: Caller, agent: str, count: int) -> None:
     most = ctx.vault.limits.topics
     if count >= most:
         raise UsageError(
-            f"{agent} keeps {counted(count, 'topic note')} already (at most {most})",
+            f"{agent} already has {counted(count, 'topic note')} (at most {most})",
             "add to one of them, or remove one; topics of [limits] is the limit",
         )
 

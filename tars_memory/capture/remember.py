@@ -57,7 +57,7 @@ def remember(
         UnwritableError: the vault can't be written; the text is in the spool.
     """
     if tier not in (Tier.SEMANTIC, Tier.PROCEDURAL):
-        raise UsageError(f"nothing is remembered in the tier {tier!r}", "use --tier semantic or --tier procedural")
+        raise UsageError(f"remember doesn't write to the tier {tier!r}", "use --tier semantic or --tier procedural")
     section, tags = section and ctx.masked(section), ctx.masked_tags(tags)
     text = ctx.masked(entries.bounded(text), *around(section, tags))
     words = entries.with_tags(vault.markdown.lines.typed_words(text), map(entries.tag, tags))
@@ -91,7 +91,7 @@ def _approve_rule(ctx: Caller, session: WriteSession, entry: Entry) -> None:
     lines = {line.encode("utf-8", "surrogateescape") for line in entry.raw.split("\n")}
     if not lines <= vault.writing.history.typed_lines(ctx.store.journal, entry.path):
         session.vouch(entry.path, lines)
-        ctx.notices.append(f"{entry.path}:{entry.line} was there already, not approved here; now it is")
+        ctx.notices.append(f"{entry.path}:{entry.line} already existed but was not approved here; now it is")
 
 
 def end_notices(words: str, day: date) -> list[str]:
@@ -101,7 +101,7 @@ def end_notices(words: str, day: date) -> list[str]:
     lines = vault.markdown.lines
     end, begun, typed = lines.end_in(words), lines.start_in(words), lines.typed_end(words)
     if end is not None and begun is not None and end <= begun:
-        return [f"it ends on {end}, before it begins on {begun}: it never counts"]
+        return [f"it ends on {end}, before it begins on {begun}: it never holds"]
     if end is not None and end <= day:
         return [f"it has ended already, on {end}: search and context leave it out without --ended"]
     if end is None and typed:

@@ -76,7 +76,7 @@ def _folder(path: str, name: str) -> Iterator[Transcript | Unknown]:
     for error in errors:
         yield _unreadable(os.path.join(name, os.path.relpath(os.fspath(error.filename), path)), error)
     if not found and not errors:
-        yield Unknown(name, "the folder holds no files")
+        yield Unknown(name, "the folder is empty")
 
 
 def _file(path: str, name: str, *, named: bool = False) -> Iterator[Transcript | Unknown]:
@@ -302,7 +302,7 @@ def _archive(peeked: Peeked, name: str) -> Iterator[Transcript | Unknown]:
                         yield result
                 left -= min(left, member.file_size)
     if not found:
-        yield from unknown or [Unknown(name, "the archive holds no text")]
+        yield from unknown or [Unknown(name, "the archive has no text files")]
     else:
         yield from (result for result in unknown if result.why.startswith(BROKEN))
 

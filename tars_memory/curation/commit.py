@@ -431,10 +431,10 @@ def _fact_words(text: str) -> str:
     """
     fact = facts.parse(grammar.neutralise(text))
     if fact is None or (fact.since and fact.until and fact.until <= fact.since):
-        raise UsageError(f"{text[:200]!r} is not a fact", 'write it so: "lives in:: Cork [since:: 2026-11-14]"')
+        raise UsageError(f"{text[:200]!r} is not a fact", 'write it like this: "lives in:: Cork [since:: 2026-11-14]"')
     typed = facts.parse(text) or fact  # neutralised, a field is only words
     if field := facts.stray_field(f"{typed.predicate} {typed.object}"):
-        raise UsageError(f"{field} in {text[:200]!r} is not a date of a fact", facts.DATE_HINT)
+        raise UsageError(f"{field} in {text[:200]!r} is not a date that a fact can have", facts.DATE_HINT)
     return facts.words(fact.predicate, fact.object, fact.since, fact.until)
 
 
@@ -453,7 +453,7 @@ def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
     by_tick = by_tick and ctx.may_tick
     ids = [decision.proposal.id for decision in decisions]
     if len(set(ids)) < len(ids):
-        raise UsageError("two decisions about one proposal", "name each once")
+        raise UsageError("there are there are two decisions about one proposal", "name each proposal once")
     for decision in decisions:
         if decision.accept:
             paths = {decision.proposal.target, *(line.path for line in decision.replaces)}
@@ -482,7 +482,11 @@ def refused(layout: Layout, proposal: Proposal) -> str:
         )
     ours = tier is not model.Tier.NOTE or proposal.target in (layout.corrections, layout.rewards)
     ours = ours or (proposal.op == "choose" and layout.agent_of(proposal.target) != "")  # a merge asks
-    return "" if ours and proposal.target[-3:] == ".md" else f"it would change {proposal.target}, which is yours alone"
+    return (
+        ""
+        if ours and proposal.target[-3:] == ".md"
+        else f"it would change {proposal.target}, which only you may change"
+    )
 
 
 def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, by_tick: bool) -> None:
@@ -509,7 +513,7 @@ def _check_accepted(ctx: Caller, proposal: Proposal, paths: Collection[str], *, 
         what = f"{proposal.id} is a {kind}: accepting it" if rule else f"accepting {proposal.id}"
         allow = "allows" if len(missing) == 1 else "together allow"
         raise UsageError(
-            f"{what} takes a person at a terminal, or a tick in Review.md",
+            f"{what} needs a person at a terminal, or a tick in Review.md",
             f"run tars-memory review at a terminal; {' and '.join(missing)} under [permissions] {allow} it to scripts",
         )
 

@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 # finds it. A candidate whose words are already in a tier note is marked ``[promoted]``: there is nothing to decide.
 
 
-GONE = "no such proposal waits (any more); its line may have changed"
+GONE = "no such proposal is waiting; its line may have changed"
 """Why the tick on a proposal that is not offered stays."""
 
-HELD = "it holds what looks like a credential ({}): take that out, or type it into tars-memory review, which asks"
+HELD = "it contains what looks like a credential ({}): remove that, or type it into tars-memory review, which asks"
 """Why the tick on words or a place with a credential stays: here nobody can be asked, and masked they would be lost."""
 
 RECORD = "ticks.json"
@@ -261,7 +261,7 @@ def apply_ticks(review: Review) -> tuple[list[Reviewed], list[str], list[Recorde
         if name not in offered:
             gone.append(_later(tick.line, GONE))
         elif tick.as_line and not offered[name].fact:
-            notices.append(_later(tick.line, "only a fact becomes a line instead"))
+            notices.append(_later(tick.line, "only a fact can become a line instead"))
         else:
             try:
                 wanted.append(_decision(ctx, offered[name], tick, found))
@@ -386,7 +386,7 @@ def clear(
         items = review_note.read(data)
         for item in items:
             if taken and item.id in ids and item.decided and item.state not in taken:
-                raise ConflictError(f"{path}:{item.line} was changed while it was decided", "try again")
+                raise ConflictError(f"{path}:{item.line} was changed while you decided", "try again")
         dropped = set(ids)
         if path != ctx.layout.review:
             dropped |= {item.id for item in items if not (item.decided or item.odd)}
@@ -439,9 +439,9 @@ def _moved(ctx: Caller, decision: Decision, place: str) -> Proposal:
     own = (ctx.layout.memory, ctx.layout.procedural)
     if proposal.op != "append" or target not in own:
         what = f"{proposal.id} can't go where its to:: says"
-        raise UsageError(f"{what}: a new line can, to {' or '.join(own)}, nothing else", "change its to:: back")
+        raise UsageError(f"{what}: only a new line can, and only to {' or '.join(own)}", "change its to:: back")
     if any(line.path == target for line in decision.replaces):
-        why = f"{proposal.id} takes the place of the line that it replaces, not the one of its to::"
+        why = f"{proposal.id} goes where the line is that it replaces, not where its to:: says"
         raise UsageError(why, "change its to:: back, or untick that line")
     return proposal._replace(target=target, section=heading)
 
@@ -485,14 +485,14 @@ def accepted(
     missing = [name for name in chosen if name not in lines and name not in waiting]
     if missing:
         raise ConflictError(
-            f"no line {', '.join(missing)} waits or is in the tier notes (any more)", "tars-memory review --list"
+            f"no line {', '.join(missing)} is waiting or in the tier notes", "tars-memory review --list"
         )
     instead = {waiting[name].id: waiting[name] for name in chosen if name not in lines}
     if proposal.id in instead:
         raise UsageError(f"{proposal.id} can't replace itself", "name another line")
     if chosen and (both or not proposal.adds):
-        why = "keeping both replaces no line" if both else f"{proposal.id} names its line itself"
-        raise UsageError(why, "leave out which lines it replaces")
+        why = "keeping both doesn't replace a line" if both else f"{proposal.id} names its line itself"
+        raise UsageError(why, "leave out the lines to replace")
     if text is not None and not proposal.takes_words:
         raise UsageError(f"{proposal.id} is not a line to reword", "leave its words as they were, or reject it")
     if as_line:
@@ -563,7 +563,7 @@ def replaced_notices(wanted: Sequence[Decision], resolved: Sequence[Decision]) -
     written = {decision.proposal.id for decision in resolved}
     old = [decision.proposal.id for decision in wanted if decision.accept and decision.proposal.id not in written]
     return [
-        f"{name} is not written by itself: {successors[name]} takes its place" for name in old if name in successors
+        f"{name} is not written separately: {successors[name]} takes its place" for name in old if name in successors
     ]
 
 
@@ -684,7 +684,7 @@ class Review:
         notices += [*recorded_notice(self.ctx, recorded), *unclear_ticks(self.ctx.vault, found)]
         asked = 0 if expired else len(found.refused_before)
         if asked:
-            notices.append(f"you refused {asked} more in other words; --expired lists them")
+            notices.append(f"you rejected {asked} more in other words; --expired lists them")
         lines = sum(len(proposal.leaves) for proposal in every)
         return Listed(shown, len(every), lines, [*found.notices, *notices], bool(cut_off), recorded, asked)
 
@@ -762,7 +762,7 @@ class Review:
         unknown = [name for name in (*accept, *reject) if name not in offered]
         if unknown:
             raise ConflictError(
-                f"no proposal {', '.join(unknown)} waits (any more); nothing was written",
+                f"no proposal {', '.join(unknown)} is waiting; nothing was written",
                 "it was decided in the meantime or its note changed: tars-memory review --list",
             )
         chosen: list[Decision] = []
@@ -851,7 +851,7 @@ class Review:
             if created and not exists and not next(ctx.store.history(limit=1, path=base), None):
                 session.write(base, lambda _: (), create=vault.template.review_base(ctx.layout), restore=True)
                 ctx.notices.append(
-                    f"made {base}, too: tables of days, sessions and memory for Obsidian, once; then yours"
+                    f"also made {base}: tables of days, sessions and memory for Obsidian; it won't be changed again"
                 )
         return ctx.layout.review, *counts
 
@@ -866,7 +866,7 @@ class Review:
             BusyError: another review is running.
         """
         lock, hint = self.ctx.store.state / "review-lock", "end it there, then try again"
-        return system.alone(lock, "review", "another review is going on", hint)
+        return system.alone(lock, "review", "another review is running", hint)
 
 
 def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
@@ -880,7 +880,7 @@ def _check(accept: Sequence[str], reject: Sequence[str]) -> None:
             raise UsageError(f"{name!r} is not a proposal's id", "tars-memory review --list shows them")
     twice = set(accept) & set(reject)
     if twice:
-        raise UsageError(f"{', '.join(sorted(twice))}: both accepted and rejected", "say one of them")
+        raise UsageError(f"{', '.join(sorted(twice))}: both accepted and rejected", "choose one")
 
 
 class UnapprovedRule(NamedTuple):
@@ -990,7 +990,7 @@ def approve(ctx: Caller, rules: Sequence[UnapprovedRule]) -> str | None:
         UnwritableError: the vault can't be written.
     """
     if not ctx.attended:
-        raise UsageError("approving a rule takes a person at a terminal", "run tars-memory review --rules there")
+        raise UsageError("only a person at a terminal may approve a rule", "run tars-memory review --rules there")
     with ctx.writing("review", None, atomic=True) as session:
         for path in dict.fromkeys(rule.path for rule in rules if not rule.vault):
             session.vouch(path, {line for rule in rules if rule.path == path for line in rule.raw})
@@ -1085,8 +1085,8 @@ def offer_left_out(ctx: Caller, ids: Sequence[str]) -> list[extraction.keeping.K
     unknown = [name for name in ids if name not in by_ref]
     if unknown:
         raise ConflictError(
-            f"nothing with the id {', '.join(unknown)} is left out; nothing was written",
-            "tars-memory review --left-out lists what is",
+            f"no left-out line has the id {', '.join(unknown)}; nothing was written",
+            "tars-memory review --left-out lists them",
         )
     chosen = [by_ref[name] for name in dict.fromkeys(ids)]
     today = ctx.now.date().isoformat()

@@ -34,28 +34,28 @@ HEADING = "To decide"
 """Heading above the proposals."""
 GONE = "nothing is left of its words"
 CUT = "the note may be cut off there: it is the last line of all; if it is whole, add a line of yours below it"
-TWICE = "it is decided in more than one way"
+TWICE = "it has more than one decision"
 MISPLACED = "its mark must be the last word of its line"
-PLACES = "it has more than one to::; leave the one that counts"
-BOXES = "it has more than one box; leave the one that counts"
-SEVERAL = "its line has more than one mark (^r-…): give each proposal a line of its own, with its mark at the end"
+PLACES = "it has more than one to::; keep only the one that counts"
+BOXES = "it has more than one box; keep only the one that counts"
+SEVERAL = "its line has more than one mark (^r-…): put each proposal on its own line, with its mark at the end"
 UNMARKED = "its mark (^r-…) is gone, so nothing says which proposal it is; tars-memory review --note offers it again"
-JOINED = "its line also holds the words of {}: give each a line of its own with its mark, or reject that one"
-JOINED_BELOW = "a ticked line below it also holds the words of another one: give each a line of its own with its mark"
+JOINED = "its line also has the words of {}: put each on its own line with its mark, or reject that one"
+JOINED_BELOW = "a ticked line below it also has the words of another one: put each on its own line with its mark"
 BOX_ABOVE = (
     "its box is on another line, above its words: begin the line with its mark with - [x] to accept, - [-] to reject"
 )
 SPLIT = "its words are broken in two: join its line with the one above"
-VARIANTS = "it is there more than once, in different words; leave the line that counts"
-ODD = "decides nothing here: [x] accepts, [-] rejects"
+VARIANTS = "it occurs more than once, in different words; keep only the line that counts"
+ODD = "has no meaning here: [x] accepts, [-] rejects"
 """Notice about boxes with another character: Obsidian's themes have dozens, and none may be guessed at."""
-BOXLESS = "it has no box that is understood: - [x] accepts, - [-] rejects, - [ ] waits"
+BOXLESS = "it has no valid box: - [x] accepts, - [-] rejects, - [ ] waits"
 UNLISTED = (
     "it is not a bullet, so nothing is read from it: begin a line with - [x] to accept, - [-] to reject, - [ ] to wait"
 )
 UNMARKED_BELOW = "a ticked line below it has lost its mark (^r-…); tick it in the note that review --note writes"
-ODD_BELOW = "at a line below it decides nothing here: [x] replaces that line"
-BOXLESS_BELOW = "a line below it has no box that is understood: - [x] replaces that line, - [ ] keeps it"
+ODD_BELOW = "has no meaning at a line below it: [x] replaces that line"
+BOXLESS_BELOW = "a line below it has no valid box: - [x] replaces that line, - [ ] keeps it"
 """Why a tick can't be applied, from :data:`GONE` on."""
 
 _KEYS = ("to", "step", "said", "mind", "instead of", "ends", "beside", "why", "asked before", "or")
@@ -698,7 +698,7 @@ def bullet(proposal: Proposal) -> str:
     if proposal.why and proposal.why not in (NEW, BESIDE):
         details.append(("why", one_line(proposal.why)))
     if proposal.asked_before:
-        details.append(("asked before", f"you refused “{one_line(proposal.asked_before)}”"))
+        details.append(("asked before", f"you rejected “{one_line(proposal.asked_before)}”"))
     if proposal.fact:
         other = proposal.fact.instead
         details.append(("or", one_line(f"m in the box keeps it as a line of {place_of(other)}: {other.text}")))

@@ -122,7 +122,7 @@ def _ask(
                 raise ConflictError(f"{path} changed while {model.name} was asked", "nothing was proposed; ask again")
         for op in ops:
             if used & set(about(op)):
-                notices.append(f"left out of the answer: {op.kind}: another op is about the same")
+                notices.append(f"left out of the answer: {op.kind}: another op changes the same line")
                 continue
             try:
                 made = make(op)
@@ -272,14 +272,16 @@ def compare(ctx: Caller, asked: Material, model: LanguageModel) -> Suggested:
         first = lines[0]
         if op.kind == "stale":
             return proposed(ctx, "remove", first, _why(op, f"{model.name} thinks it is over"))
-        why = "sees a contradiction" if op.kind == "conflict" else "takes them to say the same"
+        why = "sees a contradiction" if op.kind == "conflict" else "thinks they say the same"
         choices, today = tuple(related(ctx, line) for line in lines), ctx.now.date().isoformat()
         question = question_about(first.path, first.section, choices, today, _why(op, f"{model.name} {why}"))
         return question._replace(source=TIDY)
 
     done = _ask(ctx, "tidy", asked, model, lambda op: op.lines, made, quiet_ids(ctx))
     if asked.left_out:
-        done.notices.append(f"not compared, as a model is shown so many at once: {counted(asked.left_out, 'line')}")
+        done.notices.append(
+            f"not compared, since a model is shown only so many at once: {counted(asked.left_out, 'line')}"
+        )
     return done
 
 
@@ -399,7 +401,7 @@ def _curated(ctx: Caller, asked: Material, op: dialogues.ModelOp, name: str) -> 
         if entry.block_id:
             source = f"{entry.path.removesuffix('.md')}#^{entry.block_id}"
         if op.kind in ("add", "replace") and entry.state == OPEN:
-            raise UsageError("the note waits for review already", "")
+            raise UsageError("the note is already waiting for review", "")
     over = _why(op, f"{name} thinks it is over")
     if op.kind == "remove":
         made = proposed(ctx, "remove", asked.lines[op.lines[0] - 1], over)
@@ -422,9 +424,9 @@ def _new_line(ctx: Caller, asked: Material, op: dialogues.ModelOp, words: str, w
     """
     layout = ctx.layout
     if suspicion.MARK in words or secrets.find(words):
-        raise UsageError("the note holds a credential", "")
+        raise UsageError("the note contains a credential", "")
     if any(statements.relation(line.text, words) == "same" for line in asked.lines):
-        raise UsageError("a line says exactly this already", "")
+        raise UsageError("a line already says exactly this", "")
     text, replaced = grammar.neutralise(words), [asked.lines[number - 1] for number in op.lines]
     section = asked.sections[op.section - 1] if op.section else layout.notes_section
     section = replaced[0].section if replaced else section

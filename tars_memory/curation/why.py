@@ -129,7 +129,7 @@ class _Tracer:
             yield from self._quote(entry)
         elif not known:
             yield _end(
-                f"{entry.path} has no link to a day there, and the journal of this machine does not know the line: it "
+                f"{entry.path} has no link to a day there, and this machine's journal doesn't record the line: it "
                 "was written by hand, by another program or machine, or too long ago"
             )
 
@@ -152,7 +152,7 @@ class _Tracer:
                 "reworded", "the words have been changed since, by hand or by another program", entry.path, entry.line
             )
         if not found and entry.provenance:
-            yield Trace("unknown", "the journal of this machine does not know who approved it")
+            yield Trace("unknown", "this machine's journal doesn't record who approved it")
         first = [write for write, _ in found[-1:]]
         shown = [*exact[:1], *(write for write, _ in found if write.command in APPROVES), *first]
         for write in {write.txn: write for write in shown}.values():
@@ -227,7 +227,7 @@ class _Tracer:
         found = [
             entry for entry in self._note(path).entries if entry.block_id and entry.block_id.lower() == block.lower()
         ]
-        return found[0] if found else f"{path} holds no line ^{block} any more"
+        return found[0] if found else f"{path} no longer has a line ^{block}"
 
     def _replaced(self, entry: Entry) -> Iterator[Trace]:
         """Yield what the line replaced when it was promoted."""
@@ -252,7 +252,7 @@ class _Tracer:
     def _quote(self, entry: Entry) -> Iterator[Trace]:
         """Yield the session's fact that links to this line, with its quote; else why the trail ends."""
         if entry.path in (self.layout.corrections, self.layout.rewards):
-            yield _end("it was given as feedback; the note above is all there is of it")
+            yield _end("it was given as feedback; there is nothing but the note above")
             return
         anchor = f"#^{entry.block_id}".lower()
         for path in self._sessions(entry):
@@ -262,7 +262,7 @@ class _Tracer:
                 if fact.source.lower().endswith(anchor):
                     yield self._said(bullet, fact)
                     return
-        yield _end("no session note quotes it: it was noted otherwise, or the session note was edited or removed")
+        yield _end("no session note quotes it: it was noted in another way, or the session note was edited or removed")
 
     def _said(self, bullet: Entry, fact: sessions.SessionFact) -> Trace:
         in_name = re.match(r"\d{4}-\d\d-\d\d", bullet.path.rpartition("/")[2])

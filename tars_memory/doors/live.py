@@ -510,7 +510,7 @@ class Live(App[int]):
             memory.workspace.opened_embedder = embedder
             identity = memory.workspace.manifest.identity
             lock = memory.workspace.ensure_state() / "watch.lock"
-            with alone(lock, "live search", "the vault is watched already", "one is enough"):
+            with alone(lock, "live search", "the vault is already being watched", "one is enough"):
                 self._server = WarmServer(memory.workspace.state / SOCKET, identity, embedder.embed_query)
         except (ModelUnavailableError, BusyError, OSError, AttributeError):
             pass  # searches report a problem of the model; a watcher's socket serves as well; or there are no sockets

@@ -69,7 +69,7 @@ def server(tools: Tools, failed: Callable[[Exception], None]) -> Server[Any]:
 
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; there are {', '.join(BY_NAME)}")
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name[:80]!r}; the tools are {', '.join(BY_NAME)}")
         client = ctx.session.client_params
         try:
             answer = tools.call(params.name, params.arguments or {}, client.client_info.name if client else "")
@@ -156,12 +156,12 @@ def _message(line: bytes | None) -> jsonrpc.JSONRPCMessage | None:
     try:
         message = _parsed(line)
     except ValueError as error:
-        return _error(PARSE_ERROR, f"this line is not JSON ({str(error)[:80]}): send one message a line, in UTF-8")
+        return _error(PARSE_ERROR, f"this line is not JSON ({str(error)[:80]}): send one message per line, in UTF-8")
     if not isinstance(message, dict):
-        return _error(INVALID_REQUEST, "the message is not an object: send each message in a line of its own")
+        return _error(INVALID_REQUEST, "the message is not an object: send each message on its own line")
     has_valid_id = type(message.get("id")) in (int, str)
     if "id" in message and not has_valid_id and "method" in message:
-        return _error(INVALID_REQUEST, "the request's id is neither a text nor a whole number")
+        return _error(INVALID_REQUEST, "the request's id is neither a string nor an integer")
     try:
         found = jsonrpc.jsonrpc_message_adapter.validate_python(message, by_name=False)
         return None if isinstance(found, jsonrpc.JSONRPCError) else found  # it answers a request, and we send none

@@ -160,7 +160,7 @@ class MemoryTool:
         if self._kind(path) or path == self.folder:
             raise MemoryToolError(f"Error: File {named} already exists")
         if len(self._files(self.folder)) >= MOST_FILES:
-            raise MemoryToolError(f"Error: {ROOT} holds {counted(MOST_FILES, 'file')} already. Please delete one first")
+            raise MemoryToolError(f"Error: {ROOT} already has {counted(MOST_FILES, 'file')}. Please delete one first")
         kept, notices = self._writable(text)
         data = _bytes(kept)
         _check_size(named, len(data))

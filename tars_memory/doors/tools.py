@@ -113,8 +113,8 @@ def _member(text: str) -> Schema:
     return schema | ({"description": description} if description else {})
 
 
-NOTICES = {"type": "array", "items": {"type": "string"}, "description": "What you should know beside the answer."}
-AS_OF = _text("The day on which it has to hold: 2026-03-15, 2026-03, yesterday. Left out: today.")
+NOTICES = {"type": "array", "items": {"type": "string"}, "description": "Notices about the answer."}
+AS_OF = _text("The day on which it must hold: 2026-03-15, 2026-03, yesterday (default: today).")
 
 
 # --- the functions of the tools, which take the checked arguments
@@ -221,7 +221,7 @@ def _propose(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
 def _facts(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
     dated = _dated(memory, arguments)
     if dated.get("as_of") and dated.get("all"):
-        raise UsageError("both as_of and all", "give one of them")
+        raise UsageError("as_of and all are both set", "give only one of them")
     day = dated.get("as_of") or memory.workspace.now().date()
     found = memory.facts(dated.get("about"), as_of=dated.get("as_of"), everything=dated.get("all", False))
     return {"facts": [fact.as_dict(day) for fact in found]}
@@ -243,7 +243,7 @@ def _dated(memory: Memory, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 TIERS = ["semantic", "procedural", "daily", "episodic", "note", "talk"]
-TARGET = "Its REF (8 characters, as other tools return it), path:line, or words that only this entry holds."
+TARGET = "Its REF (8 characters, as other tools return it), path:line, or words that only this entry contains."
 
 TOOLS = (
     Tool(
@@ -261,13 +261,13 @@ TOOLS = (
             "tier": _list("Only in these kinds of notes.", enum=TIERS),
             "tag": _list("Only notes or lines with one of these tags."),
             "since": _text("From this day on: 2026-03-15, 2w, yesterday."),
-            "until": _text("Up to this day."),
+            "until": _text("Up to and including this day."),
             "as_of": AS_OF,
         },
         ("query",),
         {
             "query": "string",
-            "mode": "string: How it was answered: lexical if there is no model.",
+            "mode": "string: The mode that was used: lexical if there is no model.",
             "hits": {
                 "type": "array",
                 "items": _of(
@@ -288,7 +288,7 @@ TOOLS = (
         {
             "target": _text(
                 "A note (Plans/Boat.md, or its name), lines of it (Plans/Boat.md:10-40), a REF, or words that only one "
-                "entry holds.",
+                "entry contains.",
                 2_000,
             ),
             "lines": _number(f"Maximum number of lines ({MOST_LINES // 2}).", 1, MOST_LINES),
@@ -307,16 +307,16 @@ TOOLS = (
         "Use when a conversation or a task begins: returns the person's approved rules, what the question finds, and "
         "the notes that are always loaded, within a budget of tokens. For one particular thing use memory_search.",
         {
-            "question": _text("What it is about, in plain words. Left out: what is always loaded.", LONGEST_QUESTION),
+            "question": _text("What it is about, in plain words (default: what is always loaded).", LONGEST_QUESTION),
             "budget": _number("Maximum number of tokens (2000).", 0, 20_000),
             "found_only": _member("boolean: Only what the question finds, not what is always loaded."),
             "as_of": AS_OF,
         },
         (),
         {
-            "text": "string: Blocks between tags; only procedural holds rules, all else is data.",
+            "text": "string: Blocks between tags; only procedural has rules, everything else is data.",
             "used": "integer: Tokens.", "budget": "integer",
-            "left_out": "integer: Lines that found no room or no longer hold.",
+            "left_out": "integer: Lines left out for lack of room, or that no longer hold.",
         },
         _context,
     ),
@@ -329,7 +329,7 @@ TOOLS = (
         {
             "text": _text("The sentence. It becomes one bullet under your name.", LONGEST_TEXT),
             "tier": _text(
-                "daily: today's note, with the time (unless said). semantic: Memory.md, for what holds for good.",
+                "daily: today's note, with the time (unless said). semantic: Memory.md, for what stays true.",
                 enum=["daily", "semantic"],
             ),
             "section": _text("semantic: the heading in Memory.md to put it under; made if missing."),
@@ -337,7 +337,7 @@ TOOLS = (
         },
         ("text",),
         {
-            "txn": "string?: The write; `tars-memory undo TXN` takes it back.",
+            "txn": "string?: The write; `tars-memory undo TXN` undoes it.",
             "path": "string", "line": "integer", "ref": "string", "text": "string",
             "written": "boolean: False for an exact repeat.", "spooled": "boolean",
         },
@@ -357,7 +357,7 @@ TOOLS = (
             "when": _text("A playbook: when to use it."),
         },
         ("text",),
-        {"proposal": "string?: Its id; null if it is there already.", "text": "string"},
+        {"proposal": "string?: Its id; null if it already exists.", "text": "string"},
         _propose,
         writes=True,
     ),
@@ -367,9 +367,9 @@ TOOLS = (
         "Use when you need what is true of a person or thing now, or was true on a day: where somebody lives, works, "
         "what something costs. Facts have a first and a last day, so this is surer than a search.",
         {
-            "about": _text("A name, or words of one, as subject or object. Left out: all facts."),
+            "about": _text("A name, or part of one, as subject or object (default: all facts)."),
             "as_of": AS_OF,
-            "all": _member("boolean: Also what has ended or is to come."),
+            "all": _member("boolean: Include what has ended or is still to come."),
         },
         (),
         {
@@ -476,7 +476,7 @@ def explained(error: TarsError) -> str:
     if error.hint:
         lines.append(error.hint)
     if isinstance(error, UnwritableError) and error.spooled:
-        lines.append("the text is kept, and the next write places it: don't send it again")
+        lines.append("the text is kept, and the next write adds it: don't send it again")
     return clean(str(masked_value("\n".join(lines))))
 
 

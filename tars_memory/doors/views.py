@@ -278,7 +278,7 @@ def _check(memory: Memory, hit: Hit) -> list[str]:
         return contents[path]
 
     if next(verified([hit], read_once, own=memory.workspace.interactive), None) is None:
-        raise NotFoundError(f"{line(hit.path)} has changed: the line is not there any more")
+        raise NotFoundError(f"{line(hit.path)} has changed: the line is gone")
     return note_lines(contents[hit.path])
 
 
@@ -439,7 +439,7 @@ class ReviewView(View):
             with sitting.review.alone():  # nobody is asked here about credentials
                 masked = {name: sitting.review.ctx.without_credentials(text) for name, text in wording.items()}
                 if proposal.replaces and masked != wording:  # the line may have it: a mask would take its place there
-                    raise UsageError("these words hold what looks like a credential", "tars-memory review asks")
+                    raise UsageError("these words contain what looks like a credential", "tars-memory review asks")
                 return sitting.decide(proposal, answer, **masked)
 
         self._ask("decide", act)
@@ -508,7 +508,7 @@ class FactsView(View):
             found, notices = answer.value
             self.take(found, "ref", stays=self._stays)
             self._stays = True
-            none = "no such fact is known" if self.typed.strip() else "there are no facts yet"
+            none = "no such fact" if self.typed.strip() else "there are no facts yet"
             self.state = [counted(len(found), "fact") if found else none, *notices]
             self.look()
 

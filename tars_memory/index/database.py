@@ -637,7 +637,7 @@ class IndexFiles:
         """
         with suppress(OSError, AttributeError):  # Windows has no statvfs
             disk = os.statvfs(self.folder)
-            lacks = "takes no further file: remove some" if disk.f_files and not disk.f_favail else ""
+            lacks = "can't take another file: remove some" if disk.f_files and not disk.f_favail else ""
             lacks = "is full: make room" if disk.f_bavail * disk.f_frsize < ROOM else lacks
             if lacks:
                 return f"the disk of {self.folder} {lacks} there, or set TARS_MEMORY_HOME to a folder of another one"
@@ -786,14 +786,14 @@ class OpenIndex:
 
     def _make(self) -> Path:
         """Install an empty index, which is then filled batch by batch and answers from the first one on."""
-        hint = "make it writable, with room to spare, or set TARS_MEMORY_HOME to a folder that is"
+        hint = "make it writable, with free space, or set TARS_MEMORY_HOME to such a folder"
         problem = f"the index can't be made in {self.files.folder}"
         with self.files.explained(problem, hint), self.files.lock(WRITER_WAIT) as held:
             current = self.files.current()
             if current is not None:
                 return current
             if not held:
-                raise UnwritableError("the index is busy in another process", "try again when it is done")
+                raise UnwritableError("the index is busy in another process", "try again when it has finished")
             path = self.files.building()
             create_index(path).close()
             return self.files.install(path)
@@ -864,7 +864,7 @@ def _open_exclusive(path: Path) -> sqlite3.Connection:
 def _open_immutable(path: Path) -> sqlite3.Connection:
     log = path.with_name(path.name + "-wal")
     if log.exists() and log.stat().st_size:
-        raise OSError(f"{log.name} holds what {path.name} lacks")
+        raise OSError(f"{log.name} has what {path.name} lacks")
     return _checked(connect(path, "mode=ro&immutable=1"), path)
 
 

@@ -155,7 +155,7 @@ class Index:
         before = self._open.path
         with self.files.explained("the index can't be rebuilt"), self.files.lock(WRITER_WAIT) as held:
             if not held:
-                raise UnwritableError("the index is busy in another process", "try again when it is done")
+                raise UnwritableError("the index is busy in another process", "try again when it has finished")
             self.close()
             if override or before is None or self.files.current() == before:
                 self._build(report, progress)
@@ -286,13 +286,13 @@ class Index:
         if self.progress is not None:
             self.progress("checking the index", 0, 0)
         connection, path = self.connection(), self.files.folder / "verify.db"
-        with self.files.explained("a second index to compare with can't be made"):
+        with self.files.explained("can't make a second index to compare with"):
             problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)") if row[0] != "ok"]
             if problems:
                 return [f"the file is damaged: {problem}" for problem in problems]
             with self.files.lock(30.0, "verify.lock") as held:
                 if not held:
-                    raise UnwritableError("another process verifies this index", "try again when it is done")
+                    raise UnwritableError("another process verifies this index", "try again when it has finished")
                 self.files.remove(path)
                 try:
                     with closing(create_index(path)) as fresh:
@@ -369,7 +369,7 @@ class _Refresh:
         else:
             report.reading = len(look.found) if left != 0 and first and budget.patience is not None else 0
             if left is None and difference and budget.strict:
-                raise UnwritableError(reason, "try again when it is done")
+                raise UnwritableError(reason, "try again when it has finished")
         if difference and left != 0:
             report.stale = len(difference) - report.changed - report.removed if left is None else left
             if not report.reading:
@@ -436,7 +436,7 @@ class _Refresh:
             raise VaultError(f"the vault {reason}", "if that is right, run reindex --full")
         report.stale = len(difference)
         report.unmounted = True
-        stays = "what is gone is not found, and the index keeps it (tars-memory reindex --full drops it)"
+        stays = "missing notes aren't found, but the index keeps them (tars-memory reindex --full drops them)"
         report.notices.append(f"the vault {reason}; {stays}")
         return True
 
@@ -613,7 +613,7 @@ def _wrong_vectors(connection: sqlite3.Connection, cache: Path) -> list[str]:
             held = [(digest, (vector, bits)) for _, digest, vector, bits in page if vector is not None]
             wrong += sum(pair != expected.get(digest, pair) for digest, pair in held)
             lost += len(page) - len(held)
-    found = [f"vectors: {wrong} are not those of the cache"] if wrong else []
+    found = [f"vectors: {wrong} differ from those in the cache"] if wrong else []
     return [*found, f"vectors: {lost} are missing in the index of neighbours"] if lost else found
 
 

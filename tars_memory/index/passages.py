@@ -301,9 +301,11 @@ def _find(name: str) -> tuple[Any, Any]:
     known = (models.EMBEDDED, models.MULTILINGUAL, *(model[0] for model in known_models()))
     similar = [other for other in known if other.lower() in name.lower() or name.lower() in other.lower()][:3]
     hint = (
-        f"tars-memory models use {' or '.join(similar)}" if similar else "tars-memory models --all lists those it knows"
+        f"tars-memory models use {' or '.join(similar)}"
+        if similar
+        else "tars-memory models --all lists the ones it knows"
     )
-    raise UsageError(f"fastembed knows no model named {name!r}", hint)
+    raise UsageError(f"fastembed doesn't know the model {name!r}", hint)
 
 
 def _downloaded(kind: Any, description: Any, folder: Path) -> Path:
@@ -313,7 +315,7 @@ def _downloaded(kind: Any, description: Any, folder: Path) -> Path:
     except Exception as error:  # hub, sockets, disk: each library raises its own
         raise ModelUnavailableError(
             f"{description.model} can't be fetched: {error}",
-            "is there a network? on a machine without one, give the folder that holds the model's files",
+            "is there a network? without one, give the folder with the model's files",
         ) from error
 
 
@@ -563,7 +565,7 @@ def unit(np: Any, vector: Any, folder: Path | None = None) -> bytes:
     length = float(np.sqrt((vector * vector).sum(dtype=np.float64)))
     if not 0.0 < length < float("inf"):
         raise ModelUnavailableError(
-            f"the embedding model{f' in {folder}' if folder else ''} gives a vector without direction",
+            f"the embedding model{f' in {folder}' if folder else ''} gives a vector of length zero",
             f"remove {'that folder' if folder else 'its folder in the cache'}; the next search or reindex rebuilds it",
         )
     data: bytes = (vector / length).astype("<f4").tobytes()

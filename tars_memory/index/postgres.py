@@ -98,11 +98,11 @@ def address(url: str) -> Address:
         query = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
         hosts = parts.netloc.rpartition("@")[2]
     except ValueError as error:
-        raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint) from error
+        raise SettingsError(f"{_SETTING} is not a PostgreSQL address", hint) from error
     if parts.scheme not in ("postgresql", "postgres"):
-        raise SettingsError(f"{_SETTING} is not an address of PostgreSQL", hint)
+        raise SettingsError(f"{_SETTING} is not a PostgreSQL address", hint)
     if parts.password or query.keys() & {"password", "sslpassword"}:
-        raise SettingsError(f"{_SETTING} holds a password", f"take it out; {HOW_PASSWORDS}")
+        raise SettingsError(f"{_SETTING} contains a password", f"remove it; {HOW_PASSWORDS}")
     if "service" in query:
         raise SettingsError(f"{_SETTING}: a service file may name any server", "write host and database into it")
     if "PGSERVICE" in os.environ:
@@ -116,7 +116,7 @@ def address(url: str) -> Address:
         mode = query.get("sslmode") or os.environ.get("PGSSLMODE", "require")
         if mode not in _TLS:
             raise SettingsError(
-                f"{_SETTING}: sslmode={mode} allows a connection to {shown} that anybody can read",
+                f"{_SETTING}: sslmode={mode} allows a connection to {shown} that anybody could read",
                 "set sslmode=verify-full (or require), or leave it out",
             )
         options["sslmode"] = mode
@@ -242,13 +242,13 @@ class TeamIndex:
         found = published(connection, self._key())
         if found is None:
             raise TeamIndexError(
-                f"no index of this vault is in {self.address.shown}",
+                f"{self.address.shown} has no index of this vault",
                 "publish it with tars-memory reindex on the vault's machine, with a role that may write",
             )
         schema, form = found
         if form != FORMAT:
             raise TeamIndexError(
-                f"the index in {self.address.shown} is of version {form}, this program reads {FORMAT}",
+                f"the index in {self.address.shown} has version {form}, but this program reads {FORMAT}",
                 "install the version of tars-memory that publishes it, or ask for a reindex by this one",
             )
         enter(connection, schema)
@@ -294,7 +294,7 @@ class TeamIndex:
         if not self.vault:
             raise TeamIndexError(
                 "a team's index is found by the id of its vault, and this one has none",
-                "tars-memory init makes one; every copy of the vault takes .tars along",
+                "tars-memory init makes one; every copy of the vault has to include .tars",
             )
         return self.vault
 
@@ -555,7 +555,9 @@ def _lock(connection: psycopg.Connection[Row], where: Address, vault: str, wait:
                 (LOCK, vault),
             ).fetchone()
             who = f" ({holder[0]})" if holder and holder[0] else ""
-            raise TeamIndexError(f"another process{who} is publishing to {where.shown}", "try again when it is done")
+            raise TeamIndexError(
+                f"another process{who} is publishing to {where.shown}", "try again when it has finished"
+            )
         time.sleep(POLL)
 
 

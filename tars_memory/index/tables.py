@@ -313,12 +313,12 @@ class TableQuery:
         try:
             return work()
         except MemoryError:
-            raise PartialError("the query takes more than 1 GB of memory", "ask for less at a time") from None
+            raise PartialError("the query takes more than 1 GB of memory", "select less") from None
         except (module.Error, module.Warning, ValueError) as error:  # ValueError: characters that SQL must not contain
             message = str(error)
             if message == "interrupted":
                 raise PartialError(
-                    f"the query was stopped after {self._seconds:g} s", "ask for less, or give it more: --timeout 60"
+                    f"the query was stopped after {self._seconds:g} s", "ask for less, or allow more time: --timeout 60"
                 ) from None
             if "not authorized" in message or "prohibited" in message:
                 raise UsageError("a query may only read the tables", "tars-memory sql lists them") from None
@@ -347,7 +347,7 @@ def export(copy: TableCopy, path: Path, *, replace: bool = False) -> dict[str, i
         UnwritableError: the file can't be written.
     """
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"{path} is not named like a database", f"name it *{', *'.join(SUFFIXES)}")
+        raise UsageError(f"{path} doesn't have the name of a database", f"name it *{', *'.join(SUFFIXES)}")
     if os.path.lexists(path) and not replace:
         raise UsageError(f"{path} already exists", "name another file, or overwrite it: --replace")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tars-tmp")

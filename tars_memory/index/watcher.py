@@ -143,7 +143,7 @@ class Watcher:
     def _listen(self) -> str:
         """Start to listen for the system's events; return why there are none, '' on success."""
         if self._asked_to_poll:
-            return f"looking every {self._poll:g} s, as asked"
+            return f"checking every {self._poll:g} s, as asked"
         if not database.is_local(self.root):
             return f"{self.root} is on a network or shared file system, which reports no changes"
         wanted: list[type[events.FileSystemEvent]] = [
@@ -165,13 +165,13 @@ class Watcher:
             observer.start()
         except OSError as error:
             LOG.removeHandler(self._losses)
-            return f"the system gives no events for {self.root} ({error.strerror or error})"
+            return f"the system reports no events for {self.root} ({error.strerror or error})"
         self._observer = observer
         if self._has_gaps():
             self.close()
             return (
                 f"the system can't watch all folders of {self.root} (fs.inotify.max_user_watches is reached): "
-                f"looking every {self._poll:g} s"
+                f"checking every {self._poll:g} s"
             )
         return ""
 
@@ -233,7 +233,7 @@ class Watcher:
         """Start a new watch after one was lost: the folder was unmounted, moved, or created again."""
         self.close()
         self._identity = self._root_identity()
-        self.polling = self._listen() if self._identity else f"{self.root} is not there"
+        self.polling = self._listen() if self._identity else f"{self.root} does not exist"
 
 
 CLIENT_PATIENCE = 1.0

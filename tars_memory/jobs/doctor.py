@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tars_memory.workspace import Workspace
 
 
-UNSEEN = "not looked at"
+UNSEEN = "not checked"
 """The kind of a finding about an error that kept a check from running."""
 SHOWN = 3
 """Maximum number of lines of a conflict copy that are shown."""
@@ -86,7 +86,7 @@ def doctor(workspace: Workspace, *, fix: bool = False) -> dict[str, Any]:
     findings: list[dict[str, Any]] = []
     for subject, kind, check in CHECKS:
         if workspace.progress is not None:
-            workspace.progress(f"looking at {subject}", 0, 0)
+            workspace.progress(f"checking {subject}", 0, 0)
         for finding in _findings(kind, check, workspace):
             if finding.kind == UNSEEN and any(finding.message in known["message"] for known in findings):
                 continue  # an earlier check said so, and more
@@ -172,9 +172,8 @@ def _state(workspace: Workspace) -> Iterator[Diagnosis]:
             fits = entry.is_dir() if is_folder else entry.is_file() or is_socket
             if fits or ".damaged" in entry.name or entry.name == vault.layout.FORGOTTEN:  # _writes reports that one
                 continue
-            message = (
-                f"{entry.path} is not a {'folder' if is_folder else 'regular file'}: what belongs there can't be used"
-            )
+            kind = "folder" if is_folder else "regular file"
+            message = f"{entry.path} is not a {kind}: the file that belongs there can't be used"
             yield _misplaced("state", Path(entry.path), message, "put back what was there")
 
 
@@ -254,7 +253,7 @@ def _typed_texts(workspace: Workspace, spool: Spool, refused: Mapping[str, str])
         first, *rest = [*vault.suspicion.conversion(disk.read(path, most=disk.LARGEST_OWN) or b""), command]
         pipeline = " | ".join((f"{first} < {shlex.quote(str(path))}", *rest))
         hint = f"{pipeline} writes it; remove it when you don't need it"
-        yield Diagnosis("kept", f"{path} holds words that were typed and are in no note", hint)
+        yield Diagnosis("kept", f"{path} has words that were typed but are not in any note", hint)
 
 
 def drop(workspace: Workspace, name: str) -> Path | None:
@@ -276,9 +275,9 @@ def _lost_line(lost: LostLine, *, ours: bool) -> Diagnosis:
     time = lost.time[:16].replace("T", " ")
     return Diagnosis(
         "lost line",
-        f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {time}, is no longer there, and not by our"
-        " doing",
-        f"fine if you took it out by hand; else tars-memory doctor --restore {lost.txn} writes it again",
+        f"{lost.file}: {repr(lost.text) if ours else 'a line'}, written {time}, is gone, and this "
+        "program did not remove it",
+        f"if you removed it by hand, that's fine; if not, tars-memory doctor --restore {lost.txn} writes it again",
         lost.file,
     )
 
@@ -297,24 +296,22 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
     if not ours and vault.vault.lines_only_in_copy(original, copy):
         return Diagnosis("left over", message, "compare the two, then remove it", name)
     where = "the journal" if ours else "its note"
-    hint = f"tars-memory doctor --fix removes it: {where} has all of it"
+    hint = f"tars-memory doctor --fix removes it: {where} has all of its texts text"
     return Diagnosis("left over", message, hint, name, (place / base).unlink)
 
 
 def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
     """Check settings, layout and permissions of the vault, and the permissions of the state folder."""
     for sentence in (*workspace.settings.unknown_variables, *workspace.settings.unknown_keys()):
-        yield Diagnosis("settings", sentence, "mend it there; man tm lists all settings")
+        yield Diagnosis("settings", sentence, "fix it there; man tm lists all settings")
     id_file = workspace.root / VAULT_FOLDER / ID_FILE
     if workspace.vault.id is None and os.path.lexists(id_file):
-        yield Diagnosis(
-            "layout", f"{id_file} holds no id that could be read", "move it away, and the next write makes one"
-        )
+        yield Diagnosis("layout", f"{id_file} has no readable id", "move it away, and the next write makes one")
     if workspace.vault.layout.problem is not None:
         yield Diagnosis("layout", workspace.vault.layout.problem.message, workspace.vault.layout.problem.hint)
     for path, other in workspace.vault.layout.twins():
         yield Diagnosis(
-            "layout", f"{path} counts, not {other}: they differ only by case", "make one note of them", other
+            "layout", f"{path} counts, not {other}: they differ only by case", "merge them into one note", other
         )
     for filter_ in workspace.vault.layout.excluded.not_understood:
         yield Diagnosis(
@@ -322,7 +319,7 @@ def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
         )
     if not os.access(workspace.root, os.W_OK):
         message = f"{workspace.root} can't be written"
-        yield Diagnosis("permissions", message, "searches work; what is typed waits in the spool")
+        yield Diagnosis("permissions", message, "searches work; what you type waits in the spool")
     layout = workspace.vault.layout
     for path in (layout.memory, layout.procedural, layout.facts):
         if (workspace.root / path).exists() and not os.access(workspace.root / path, os.W_OK):
@@ -331,7 +328,7 @@ def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
     for folder, path in workspace.settings.places.absent(workspace.root, workspace.vault.id):
         yield Diagnosis(
             "moved",
-            f"a vault of the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
+            f"a vault with the same id was at {path} and is gone; its history and waiting texts stay in {folder}",
             f"if you moved it here: tars-memory doctor --adopt {shlex.quote(path)}; if its disk is away, leave it",
         )
     state = workspace.state
@@ -339,7 +336,7 @@ def _folders(workspace: Workspace) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "permissions",
             f"others can read {state}",
-            "tars-memory doctor --fix closes it",
+            "tars-memory doctor --fix makes it private",
             fix=lambda: os.chmod(state, 0o700),
         )
 
@@ -390,17 +387,17 @@ def _unreadable(workspace: Workspace, paths: Iterable[str]) -> Iterator[Diagnosi
         except TarsError:
             continue  # _unsearched reports it
         if vault.vault.is_other_encoding(data):
-            message = f"{path} is not UTF-8: what is not ASCII is shown as U+FFFD, not found, and not written into it"
+            message = (
+                f"{path} is not UTF-8: non-ASCII text is shown as U+FFFD and not found, and can't be written into it"
+            )
             yield Diagnosis("encoding", message, _conversion(path, "latin1", ", cp1251, shift_jis, gb18030, …"), path)
         if vault.vault.has_markers(data):
-            message = f"{path} holds unresolved conflict markers (<<<<<<<): it is neither searched nor written"
+            message = f"{path} has unresolved conflict markers (<<<<<<<): it is neither searched nor written"
             yield Diagnosis("conflict", message, "choose between the two versions there", path)
     proposals: list[str] = []
     vault.inbox.pending(workspace.vault, proposals)
     for sentence in proposals:
-        yield Diagnosis(
-            "proposal", sentence, f"mend it or move it away, in {workspace.root}; review can't ask about it"
-        )
+        yield Diagnosis("proposal", sentence, f"fix it or move it away, in {workspace.root}; review can't ask about it")
 
 
 def _conversion(path: str, encoding: str, others: str = "") -> str:
@@ -442,8 +439,8 @@ def _numbered_copy(workspace: Workspace, path: str, original: str, common: set[b
     if lines >= TWIN_LINES and len(own) <= lines * TWIN_OWN:
         yield Diagnosis(
             "conflict copy",
-            f"{path} says nearly the same as {original}: syncs name copies so. It is searched like any note",
-            f"copy what is true from it into {original}, then remove it; or give it a name of its own",
+            f"{path} says nearly the same as {original}: syncs name copies like this. It is searched like any note",
+            f"copy what is true from it into {original}, then remove it; or rename it",
             path,
         )
 
@@ -458,11 +455,11 @@ def _conflict_copy(workspace: Workspace, path: str) -> Diagnosis:
     try:
         note = workspace.vault.read(original)
     except TarsError:
-        message = f"{path} is a copy of {original}, which is not there"
+        message = f"{path} is a copy of {original}, which does not exist"
         return Diagnosis("conflict copy", message, f"rename it to {original} if it is the one to keep", path)
     missing = vault.vault.lines_only_in_copy(note, copy)
     if not missing:
-        message = f"{path} says nothing that {original} does not"
+        message = f"{path} says nothing that {original} doesn't"
         return Diagnosis("conflict copy", message, "remove it", path)
     some = "; ".join(line.decode("utf-8", "replace")[:80] for line in missing[:SHOWN])
     more = "; …" if len(missing) > SHOWN else ""
@@ -656,14 +653,14 @@ def adoptable(workspace: Workspace, path: str | None) -> Adoption:
         NotFoundError: no state is kept for a vault of this id at that path; or, without a path, none or several are.
     """
     if workspace.actor in ("agent", "model"):
-        raise UsageError("only a person takes over another path's state", "run it yourself, at a terminal")
+        raise UsageError("only a person may take over another path's state", "run it yourself, at a terminal")
     found = workspace.settings.places.absent(workspace.root, workspace.vault.id)
     if path is not None:
         old = Path(os.path.expanduser(path))
         names = {os.path.abspath(old), os.path.realpath(old)}
         if workspace.vault.id is not None and read_id(old) == workspace.vault.id and str(workspace.root) not in names:
             raise UsageError(
-                f"{path} is there and is a vault of the same id: {workspace.root} is a copy of it",
+                f"{path} still exists and is a vault with the same id: {workspace.root} is a copy of it",
                 "each of the two keeps its own history; nothing was done",
             )
         found = [(folder, old_path) for folder, old_path in found if old_path in names]
@@ -671,7 +668,7 @@ def adoptable(workspace: Workspace, path: str | None) -> Adoption:
         of = f" {path}" if path is not None else ""
         raise NotFoundError(
             f"no history is kept for a vault{of} of this id that is gone from its place",
-            "tars-memory doctor names the paths for which there is",
+            "tars-memory doctor names the paths that have one",
         )
     if len(found) > 1:
         paths = ", ".join(shlex.quote(old_path) for _, old_path in found)
@@ -723,7 +720,7 @@ def _check_order(old: Journal, new: Journal) -> None:
     if last is not None and first is not None and str(first["txn"]) <= str(last["txn"]):
         raise errors.ConflictError(
             "both were written to in turn: what is kept for the other path is newer than the first write here",
-            "these are two vaults with histories of their own; nothing was done",
+            "these are two vaults with separate histories; nothing was done",
         )
 
 
@@ -776,8 +773,8 @@ def restore(workspace: Workspace, txn: str) -> list[Written]:
     found = workspace.store(writes=False).lost_lines()
     lost = [line for line in found if txn in (line.txn, ALL)]
     if not lost:
-        message = "no line is lost" if txn == ALL else f"no line of {txn} is lost"
-        raise NotFoundError(message, "tars-memory doctor lists those that are")
+        message = "no line is lost" if txn == ALL else f"{txn} has lost no line"
+        raise NotFoundError(message, "tars-memory doctor lists lost lines")
 
     context = workspace.capture()
     with context.writing(RESTORE, None) as session:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from tars_memory.workspace import Workspace
 
 
-OUT_OF_REACH = "what your sync or Obsidian keeps of old versions is out of reach"
+OUT_OF_REACH = "old versions that your sync or Obsidian keeps are out of reach"
 
 COPIES = ["copies remain in journal and index: forget --everywhere purges them", OUT_OF_REACH]
 """Notices of ``forget`` about the copies that it leaves."""
@@ -73,7 +73,7 @@ COPIES = ["copies remain in journal and index: forget --everywhere purges them",
 TALK_COPIES = ["copies may remain in index and caches: forget --everywhere purges them"]
 """The same, of what is in no note."""
 
-SAME = "they say the same: the REF of one, all its words or --yes takes out all of them"
+SAME = "they say the same: give the REF of one, all its words, or --yes to remove all of them"
 """The hint to whoever named a statement of several entries by a part of it."""
 
 LARGEST_COPY = 1 << 31
@@ -222,12 +222,12 @@ class Copies:
             listed = ", ".join(f"{copy.path}:{copy.line}" for copy in self.staying[:MOST_RELATED])
             more = len(self.staying) - MOST_RELATED
             listed += f" and {counted(more, 'more line')}" if more > 0 else ""
-            notices.append(f"the same words stay in {listed}: open one and take it out, if you want")
+            notices.append(f"the same words stay in {listed}: open one and remove it, if you want")
         for entry, holds in self.related():
             what = "the same words are in" if holds else "words of it are in"
-            notices.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} takes it out, too")
+            notices.append(f"{what} {entry.path}:{entry.line}, which stays: forget {entry.ref} removes it, too")
         return notices[:MOST_RELATED] + [
-            f"said in {log}: your log is not touched; what it says of this is withheld" for log in self.sources
+            f"said in {log}: your log is not touched; what it says about this is withheld" for log in self.sources
         ]
 
     def related(self) -> list[tuple[Entry, bool]]:
@@ -716,7 +716,7 @@ def forget(
     arguments = {"target": entry.ref, "text": secrets.mask(entry.text)} if later and not kind else None
     if kind and ctx.must_propose(entry.path):
         raise UsageError(
-            f"{entry.path} is a playbook: removing anything but a step takes a person at a terminal",
+            f"{entry.path} is a playbook: only a person at a terminal may remove anything but a step",
             "run tars-memory forget there",
         )
     for path in places:
@@ -995,7 +995,7 @@ def purge(workspace: Workspace, texts: list[str], logs: Sequence[str] = (), stay
         message = f"the entry is gone from its note, but its words are not purged everywhere: {why}"
         raise PartialError(
             "\n  ".join((message, *remaining)),
-            "make room or fix that, then run the same forget --everywhere again: it purges the rest",
+            "fix that, then run the same forget --everywhere again: it purges the rest",
         )
     records, proposals = purged["spool"] + purged["files"] + purged["journal"], purged["proposals"]
     done = [f"purged from {counted(records, 'record')} of journal and spool, index and caches; it can't be undone"]

@@ -156,7 +156,7 @@ def _check(before: str, after: str, ours: Ours, more: list[Insertion]) -> None:
     old, new = (Counter(_others(values(text), ours)) for text in (before, after))
     added = Counter(pair for entry in more for pair in _others(entry.value, ours, entry.keys, entry.key))
     if old - new or new - old - added:
-        raise UnfitError("its form is too unusual to change it safely")
+        raise UnfitError("its format is too unusual to change safely")
 
 
 def _others(value: Any, ours: Ours, keys: tuple[str, ...] = (), key: str = "") -> Iterator[tuple[tuple[str, ...], str]]:
@@ -184,7 +184,7 @@ def _parse(text: str) -> _Node:
 
 def _parse_value(text: str, at: int, depth: int) -> _Node:
     if depth > DEEPEST:
-        raise _error_at(text, at, "it is nested too deep")
+        raise _error_at(text, at, "it is nested too deeply")
     if text[at : at + 1] in ("{", "["):
         return _parse_container(text, at, depth)
     found = _STRING.match(text, at) or _SCALAR.match(text, at)
@@ -249,7 +249,7 @@ def _insert(text: str, entry: Insertion) -> str:
             raise UnfitError(f"{_dotted(entry.keys[:depth])} is not an object")
         inner = [child for child in node.children if child.key == key]
         if len(inner) > 1:
-            raise UnfitError(f"{_dotted(entry.keys[: depth + 1])} is there twice")
+            raise UnfitError(f"{_dotted(entry.keys[: depth + 1])} occurs twice")
         if not inner:
             value = [entry.value] if entry.listed else entry.value
             for outer in reversed(entry.keys[depth + 1 :]):

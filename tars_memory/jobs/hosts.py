@@ -90,7 +90,7 @@ HOSTS = {
         "CODEX_HOME",
         "hooks.json",
         ("SessionStart", "UserPromptSubmit", "PreCompact"),
-        notes=("Codex runs a new hook after you trusted it: type /hooks in Codex",),
+        notes=("Codex runs a new hook only once you trust it: type /hooks in Codex",),
         lines=_LINES,
     ),
     "gemini": Host(
@@ -248,7 +248,7 @@ class Hosts:
             effective = os.access in os.supports_effective_ids
             if now is not None and not os.access(edit.target, os.W_OK, effective_ids=effective):
                 raise UnwritableError(
-                    f"{edit.path} is read-only", "it is as it was; make it writable, or change it there"
+                    f"{edit.path} is read-only", "it is unchanged; make it writable, or change it there"
                 )
             missing = takewhile(lambda folder: not folder.exists(), edit.target.parents)
             made = disk.state_object(key).get("made") or [os.fspath(folder) for folder in missing]
@@ -273,7 +273,7 @@ class Hosts:
                 if edit.after == edit.base and _read(edit.target) == edit.after:
                     return True  # only a folder with other files in it could not be removed
                 raise UnwritableError(
-                    f"{edit.path} can't be written: {error.strerror or error}", "it is as it was; make it writable"
+                    f"{edit.path} can't be written: {error.strerror or error}", "it is unchanged; make it writable"
                 ) from error
         return True
 
@@ -298,7 +298,7 @@ class Hosts:
             problems += [f"all hooks are switched off in {path} ({off})"] if off else []
             problems += filter(None, [_form_problem(name, path, _read(path))])
             plugin = _enabled_plugin(value)
-            problems += [f"the plugin {plugin} calls it, too: tars-memory hook uninstall {name}"] if plugin else []
+            problems += [f"the plugin {plugin} also calls it: tars-memory hook uninstall {name}"] if plugin else []
         if name == "codex":
             problems += self._codex_problems(files, events)
         wanted = HOSTS[name].events_for(self.lines)
@@ -366,7 +366,7 @@ class Hosts:
                 return Edit(name, path, target, current, base, base, tuple(notes))
             served = any(keys[0] == "mcpServers" for keys in by_hand)
             notes += filter(None, [_form_problem(name, path, current)])
-            notes += [f"{by_hand[keys]}: {keys[1]} calls tars-memory already" for keys in sorted(by_hand)]
+            notes += [f"{by_hand[keys]}: {keys[1]} already calls tars-memory" for keys in sorted(by_hand)]
             rest = [entry for entry in entries if entry.keys not in by_hand and not (served and not entry.listed)]
             asked = (hostfile.entries_of(entry.value, ours, entry.keys, entry.key) for entry in rest)
             wanted = sorted((keys, _as_json(entry)) for found in asked for keys, entry in found)
@@ -380,7 +380,7 @@ class Hosts:
             ]
             after = hostfile.insert(text, rest, ours).encode("utf-8", "surrogateescape")
         except ValueError as error:
-            raise SettingsError(f"{path} is left as it is: {error}", "mend it, then run this again") from error
+            raise SettingsError(f"{path} was not changed: {error}", "fix it, then run this again") from error
         return Edit(name, path, target, current, after, base, tuple(notes))
 
     def _without_ours(self, target: Path, current: bytes | None, ours: Callable[[Any, str], bool]) -> bytes | None:
@@ -471,9 +471,9 @@ def _missing(words: list[str]) -> list[str]:
     else:
         is_there = shutil.which(program) is not None
     if not is_there:
-        problems.append(f"it calls {program}, which is not there any more: tars-memory hook install")
+        problems.append(f"it calls {program}, which no longer exists: tars-memory hook install")
     if words[-2] == "--vault" and not os.path.isdir(words[-1]):
-        problems.append(f"it names the vault {words[-1]}, which is not there: mount it, or tars-memory hook install")
+        problems.append(f"it names the vault {words[-1]}, which does not exist: mount it, or tars-memory hook install")
     return problems
 
 
@@ -536,7 +536,7 @@ def _values(path: Path, data: bytes | None) -> Any:
         return tomllib.loads(_text(data).replace("\r\n", "\n")) if is_toml else hostfile.values(_text(data))
     except ValueError as error:
         kind = "TOML" if is_toml else "JSON"
-        raise SettingsError(f"{path} is not valid {kind}: {error}", "mend it first; it is left as it is") from error
+        raise SettingsError(f"{path} is not valid {kind}: {error}", "fix it first; it was not changed") from error
 
 
 def _keep(path: Path, data: bytes | None) -> None:
@@ -623,8 +623,8 @@ def warnings(env: Mapping[str, str], now: float, *, kept: bool, lines: Collectio
             if rows > MEMORY_LINES or len(data) > MEMORY_BYTES:
                 size = f"{counted(rows, 'line')}, {counted(len(data), 'byte')}"
                 most = f"{MEMORY_LINES} lines or {MEMORY_BYTES:,} bytes"
-                problem = f"{memory} is longer than what Claude Code loads of it ({size}; it loads {most})"
-                found.append((problem, "shorten it, or let tars-memory remember what is in it"))
+                problem = f"{memory} is longer than the part that Claude Code loads ({size}; it loads {most})"
+                found.append((problem, "shorten it, or let tars-memory remember its contents"))
     soon, limit = 0, now - 86_400 * ((days if isinstance(days, int) else hooks.CLEANUP_DAYS) - SOON)
     for log in () if kept else (folder / "projects").glob("*/*.jsonl"):
         with contextlib.suppress(OSError):

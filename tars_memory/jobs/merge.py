@@ -177,7 +177,10 @@ def merge_problem(vault: Vault) -> tuple[str, str]:
     path = vault.layout.memory
     found = os.fsdecode(_git("check-attr", "-z", "merge", "--", path, root=vault.root).stdout).split("\0")
     if len(found) > 2 and found[2] != DRIVER:
-        return f"a line of higher rank sets merge={found[2]} for {path}", f"take it out, or write it above {ABOUT!r}"
+        return (
+            f"a line with higher precedence sets merge={found[2]} for {path}",
+            f"remove it, or move it above {ABOUT!r}",
+        )
     return "", ""
 
 
@@ -195,7 +198,7 @@ def _run_git(*words: str, root: Path) -> None:
     done = _git(*words, root=root)
     if done.returncode:
         why = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise UnwritableError(f"git {words[0]} failed in {root}: {why}", "mend that, then run it again")
+        raise UnwritableError(f"git {words[0]} failed in {root}: {why}", "fix that, then run it again")
 
 
 def _add_attributes(session: WriteSession, layout: Layout) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ def undo(memory: Memory) -> list[str]:
     with _alone(memory):
         txns = _written(memory)
         if not txns:
-            raise NotFoundError("no night's work is known here", "tars-memory history lists what was written")
+            raise NotFoundError("no night's work is recorded here", "tars-memory history lists what was written")
         if not memory.workspace.dry_run:  # first: an undo that is refused or killed may have taken back a part
             Record(memory.workspace.state / "sleep.json").forget()
             hooks.HookFolder(memory.workspace.state / "hooks").bring_back()
@@ -387,7 +387,7 @@ def _tidy(memory: Memory, *, apply: bool) -> StepResult:
     """Report findings of ``tidy``; with ``apply``, remove those that can be removed without asking."""
     done = memory.tidy(apply=apply)
     counts = {"findings": len(done.findings), "applied": sum(item.outcome == "removed" for item in done.applied)}
-    report = [f"{counted(counts['applied'], 'line')} tidied away"] if counts["applied"] else []
+    report = [f"{counted(counts['applied'], 'line')} removed by tidy"] if counts["applied"] else []
     report += [f"{counted(counts['findings'], 'finding')}: tars-memory tidy"] if counts["findings"] else []
     return ", ".join(report), counts, ""
 
@@ -413,9 +413,9 @@ def _compress(memory: Memory) -> StepResult:
     done = memory.compress(apply=allowed)
     counts = {"old": len(done.moves), "moved": len(done.moved)}
     if done.txn:
-        return f"{counted(len(done.moved), 'old session')} summed up, and moved to the archive", counts, ""
+        return f"{counted(len(done.moved), 'old session')} summarised and moved to the archive", counts, ""
     return (
-        f"{counted(counts['old'], 'old session')} can be summed up: tars-memory tidy --compress" * bool(counts["old"]),
+        f"{counted(counts['old'], 'old session')} can be summarised: tars-memory tidy --compress" * bool(counts["old"]),
         counts,
         "",
     )
@@ -442,7 +442,7 @@ def _index(memory: Memory) -> StepResult:
     except ModelUnavailableError as error:  # a person without a model knows it: no mail about that every night
         if isinstance(error.__cause__, OSError):
             raise
-        memory.workspace.notices.append(f"keywords only: {reason(error)}")
+        memory.workspace.notices.append(f"words only: {reason(error)}")
     counts = {"changed": report.changed, "removed": report.removed, "pending": report.pending_vectors}
     read = f"{counted(report.changed, 'note')} read" if report.changed or report.removed else ""
     return read, counts, "; ".join(report.notices)
@@ -478,7 +478,7 @@ def _alone(memory: Memory) -> AbstractContextManager[None]:
     """Hold the lock that lets only one night run at a time; a dry run needs none."""
     if memory.workspace.dry_run:
         return nullcontext()
-    busy, hint = "a night's work is going on already", "try again when it has ended"
+    busy, hint = "a night's work is already running", "try again when it has ended"
     return alone(memory.workspace.ensure_state() / "sleep.lock", "sleep", busy, hint)
 
 
@@ -566,7 +566,7 @@ class IndexKeeper:
         with ExitStack() as stack:
             with self._open_memory() as memory:
                 lock = memory.workspace.ensure_state() / "watch.lock"
-            stack.enter_context(alone(lock, "watch", "the vault is watched already", "one watcher is enough"))
+            stack.enter_context(alone(lock, "watch", "the vault is already being watched", "one watcher is enough"))
             stack.callback(self._watcher.close)
             stack.callback(self._close_server)
             self._watcher.start()
@@ -618,7 +618,7 @@ class IndexKeeper:
                 return 0, before
             pending = index.embed_pending(PORTION) if before else 0
         except ModelUnavailableError as error:
-            notices.append(f"keywords only: {reason(error)}")
+            notices.append(f"words only: {reason(error)}")
             return 0, 0
         return max(0, before - pending), pending
 

@@ -66,7 +66,7 @@ def status(workspace: Workspace) -> dict[str, Any]:
         None if none is set), ``settings``, ``places`` (of all vaults, and of the file of settings) and ``notices``.
     """
     if workspace.progress is not None:
-        workspace.progress("looking at the vault", 0, 0)
+        workspace.progress("checking the vault", 0, 0)
     index, places = workspace.index(), workspace.settings.places
     report = refresh_index(workspace)
     store = workspace.store(writes=False)
@@ -202,7 +202,7 @@ def _unapproved(workspace: Workspace, notices: list[str]) -> dict[str, list[int]
         scope = workspace.vault.layout.scope_of(path)
         project = "" if scope == workspace.vault.layout.scope else f" --project {shell_word(scope or NO_PROJECT)}"
         notices.append(
-            f"{path}: rules that nobody typed or approved here, so no prompt trusts them: line {where}; if they are "
+            f"{path}: rules that nobody typed or approved here, so prompts don't trust them: line {where}; if they are "
             f"yours, tars-memory{project} review --rules approves them, at a terminal"
         )
     return found
@@ -299,7 +299,7 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
     if name.strip().lower() in NOTHING:
         with _latest(workspace, "embedding") as settings:
             settings.write("embedding", "model", NO_MODEL)
-        return {"model": NO_MODEL, "config": str(path), "notices": ["search is by words; vectors that there are stay"]}
+        return {"model": NO_MODEL, "config": str(path), "notices": ["search goes by words; existing vectors stay"]}
     used = passages.use_model(name, workspace.settings.places.cache, folder)
     with _latest(workspace, "embedding") as settings:
         settings.write("embedding", "model", used.name)
@@ -308,12 +308,12 @@ def use_model(workspace: Workspace, name: str, folder: Path | None) -> dict[str,
         notices = []
     elif workspace.finish_in_background():
         notices = [
-            "its vectors are being made in the background" + ("; until then the old model answers" if indexed else "")
+            "its vectors are being made in the background" + ("; until then the old model is used" if indexed else "")
         ]
     elif indexed is None:
         notices = ["its vectors are made as you search; tars-memory reindex makes them at once"]
     else:
-        notices = ["tars-memory reindex makes its vectors; until then the old model answers"]
+        notices = ["tars-memory reindex makes its vectors; until then the old model is used"]
     return {"model": used.name, "config": str(path), "notices": notices}
 
 
@@ -364,7 +364,7 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
     """
     target = os.path.abspath(os.path.expanduser(path))
     if not path or not os.path.exists(target):
-        raise UsageError(f"{path or 'no file'} is not there", "name a file or a folder of logs")
+        raise UsageError(f"{path or 'no file'} does not exist", "name a file or a folder of logs")
     if not os.path.isdir(target) and not os.path.isfile(target):
         raise UsageError(f"{path} is neither a file nor a folder", "name a file or a folder of logs")
     if "," in target or target != target.strip() or not target.isprintable():
@@ -375,14 +375,12 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
     if os.path.isdir(target) and any(
         os.path.lexists(os.path.join(target, name)) for name in (".obsidian", disk.VAULT_FOLDER)
     ):
-        raise UsageError(f"{path} is a vault: search finds its notes by themselves", "name the folder of your logs")
+        raise UsageError(f"{path} is a vault: search finds its notes anyway", "name the folder of your logs")
     inside = os.path.relpath(os.path.realpath(target), os.path.realpath(workspace.root))
     names = [target] if os.path.isfile(target) else (name for *_, names in os.walk(target) for name in names)
     endings = (os.path.splitext(name.lower())[1] for name in names)
     if not inside.startswith(".") and {*endings}.intersection(ENDINGS) == {".md"}:  # beside logs, notes are left out
-        raise UsageError(
-            f"{path} is in the vault: search finds its notes by themselves", "name the folder of your logs"
-        )
+        raise UsageError(f"{path} is in the vault: search finds its notes anyway", "name the folder of your logs")
     before = sources(workspace)
     with _latest(workspace, "sources") as settings:
         known = settings.sources.logs
@@ -395,7 +393,7 @@ def add_source(workspace: Workspace, path: str, progress: index.database.Progres
     if target not in known and found["conversations"] == before["conversations"]:
         read = counted(found["logs"] - before["logs"], "file")
         notices = [notice for notice in notices if not notice.startswith(f"{target} ")]
-        notices.insert(0, f"no conversation there yet ({read} read); what comes is searched")
+        notices.insert(0, f"no conversation there yet ({read} read); new ones will be searched")
     if found["pending_vectors"] and current_model(workspace)["usable"] and workspace.finish_in_background():
         notices.append("found by words now; vectors are being made in the background")
     expiry = [f"programs delete logs (Claude Code: {CLEANUP_DAYS} days); sleep keeps your words"]

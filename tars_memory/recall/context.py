@@ -48,7 +48,7 @@ AUTOMATED_SHARE = 0.2
 """
 
 BEYOND_CAP = "beyond the file cap"
-FADED = "a playbook that was not used for long"
+FADED = "a playbook that has not been used for long"
 MOST_PLAYBOOKS = 5
 """Maximum number of playbooks in a prompt: as many as can be read at a glance."""
 LONG_UNIT = 1_000
@@ -629,7 +629,7 @@ class _Filling(Reading):
         newer = self.conversations.newer.get((path, number))
         known = newer is None or newer[0] not in self.notes or self.packing.holds(*newer)
         if newer is not None and not known and (newer in self.withheld or self._recall_line(*newer)):
-            return "a newer line covers the same, and has no room"
+            return "a newer line says the same, and doesn't fit"
         text = packing.shown(self.notes[path][number - 1])
         automated = path in self.conversations.automated
         if len(text) > (self.automated_room if automated else self.conversation_room - self.automated_room):
@@ -759,7 +759,7 @@ def _check(request: ContextRequest, projects: str) -> None:
     days, project = request.days, request.project
     for name, value in (("budget", request.budget), ("days", days), ("file cap", request.file_cap)):
         if value < 0:
-            raise UsageError(f"the {name} is {value}", "give a number that is not below zero")
+            raise UsageError(f"the {name} is {value}", "give a number that is not negative")
     if days > MOST_DAYS:
         raise UsageError(f"{counted(days, 'day')} of daily notes: too many", f"at most {MOST_DAYS}")
     if project and (project in (".", "..") or "/" in project or "\\" in project or "\0" in project):
@@ -834,7 +834,7 @@ class FactConflicts:
                     " the project's holds here."
                 )
             else:
-                holds = "the newer one does" if other.since != fact.since else "no date says which one does"
+                holds = "the newer one holds" if other.since != fact.since else "no date says which one holds"
                 text = f"Of {_quoted(other)} and {_quoted(fact)} only one can hold: {holds}."
             sentences[fact.path, fact.line] = Portion(fact.path, fact.line, [f"- {text}"])
         self._picked |= {self._key(fact) for fact in picked}

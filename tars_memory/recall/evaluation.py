@@ -80,7 +80,7 @@ def questions(data: bytes, name: str) -> list[Question]:
     """
     found = [_question(text, name, number) for number, text in enumerate(note_lines(data), start=1) if text.strip()]
     if not found:
-        raise UsageError(f"{name} holds no question", EXAMPLE)
+        raise UsageError(f"{name} has no question in it", EXAMPLE)
     return found
 
 
@@ -101,13 +101,13 @@ def _question(text: str, name: str, number: int) -> Question:
         raise wrong("this is not a JSON object")
     query, gold, category = record.get("query"), record.get("gold"), record.get("category", UNNAMED)
     if not isinstance(query, str) or not query.strip():
-        raise wrong("query has to be a text")
+        raise wrong("query has to be a string")
     try:
         parse(query, date(2026, 1, 1))  # any day: whether a date is valid doesn't depend on it
     except UsageError as error:
         raise UsageError(f"{name}:{number}: {error.message}", error.hint) from None
     if not isinstance(category, str) or not category.strip():
-        raise wrong("category has to be a text")
+        raise wrong("category has to be a string")
     if not isinstance(gold, list):
         raise wrong("gold has to be a list; an empty one says that nothing answers")
     places: list[tuple[str, int | None]] = []
@@ -116,7 +116,7 @@ def _question(text: str, name: str, number: int) -> Question:
         if not isinstance(path, str) or not path:
             raise wrong("each place of gold has to have the path of a note")
         if line is not None and (type(line) is not int or line < 1):
-            raise wrong("line has to be a number from 1 on")
+            raise wrong("line has to be 1 or more")
         places.append((path, line))
     return Question(query, tuple(dict.fromkeys(places)), category, str(record.get("id", number)))
 

@@ -414,7 +414,9 @@ def find_place(reader: IndexReader, vault: Vault, name: str, *, scope: str) -> N
             listed = [f"{heading.path}:{heading.line}  {heading.headings[0]}" for heading in found[:CANDIDATES]]
             more = f" (the first {CANDIDATES} are listed)" if len(found) > CANDIDATES else ""
             hint = "name one as in a link: Note#Heading"
-            raise AmbiguousError(f"{counted(len(found), 'heading')} are called {name!r}{more}", listed, hint) from None
+            raise AmbiguousError(
+                f"{counted(len(found), 'heading')} have the name {name!r}{more}", listed, hint
+            ) from None
         if found:
             return found[0]
         for path in _files_named(vault, name, scope):  # of a note that is not searched: it is too big
@@ -457,7 +459,7 @@ def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) ->
         paths = [path for _, path, _ in notes]
         more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
         raise UsageError(
-            f"{counted(len(paths), 'note')} are called {name!r}: {', '.join(paths[:SHOWN])}{more}",
+            f"{counted(len(paths), 'note')} have the name {name!r}: {', '.join(paths[:SHOWN])}{more}",
             "name one by its path",
         )
     for path in _files_named(vault, name, scope):
@@ -472,7 +474,7 @@ def path_of_note(reader: IndexReader, vault: Vault, name: str, *, scope: str) ->
             return path_of_note(reader, vault, numbered[0], scope=scope)
     near = list(dict.fromkeys([*names.beginning(name), *names.suggestions(name)]))[:SUGGESTIONS]
     raise NotFoundError(
-        f"no note is called {name!r}",
+        f"no note has the name {name!r}",
         did_you_mean(near) if near else f"tars-memory search {shell_word(name)} looks inside notes",
     )
 

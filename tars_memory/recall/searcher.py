@@ -83,7 +83,7 @@ class Searcher:
         recalled: int | None = None
         if window is not None:
             if budget is not None:
-                raise errors.UsageError("both a budget and a window", "give one of them")
+                raise errors.UsageError("a budget and a window are both set", "give only one of them")
             budget, recalled = self._shares(window)
         journal = self.workspace.store(writes=False).journal
         wanted = recall.context.ContextRequest(
@@ -168,7 +168,7 @@ class Searcher:
         """
         parts = self.workspace.settings.window
         if parts.memory + parts.recall + parts.margin > 100:
-            raise errors.UsageError("the shares of [window] come to more than 100", "lower memory, recall or margin")
+            raise errors.UsageError("the shares in [window] add up to more than 100", "lower memory, recall or margin")
         recalled = window * parts.recall // 100
         return window * parts.memory // 100 + recalled, recalled
 
@@ -462,7 +462,7 @@ class Search:
             try:
                 report = talks.refresh()
             except errors.UnwritableError as error:  # the vault can still be searched
-                self.notices.append(f"what is new in conversations is not searched: {error.message}")
+                self.notices.append(f"new conversations are not searched: {error.message}")
                 return talks if talks.index.exists else None
             self.notices += report.notices
             self._unread_logs = report.stale
@@ -694,7 +694,7 @@ class Search:
             if former is not None:
                 goes_on = self.workspace.finish_in_background()
                 how = "; they are being made in the background" if goes_on else ": tars-memory reindex makes them"
-                self.notices.append(f"until all vectors are made with {name}, {former.name} answers{how}")
+                self.notices.append(f"until all vectors are made with {name}, {former.name} is used{how}")
                 return former.name
         raise errors.ModelUnavailableError("the vectors are another model's", "tars-memory reindex makes new ones")
 

@@ -169,7 +169,7 @@ def apply(note: Note, changes: Sequence[Change]) -> Planned:
             splices, bundle_outcomes = bundle
             outcomes += bundle_outcomes
         elif changes[at] in stale:
-            why = f"{note.path} changed: the fact would end something else than was shown"
+            why = f"{note.path} changed: the fact would end something other than was shown"
             splices = ()
             outcomes.append(Outcome(changes[at], "rejected", why))
         else:
@@ -225,7 +225,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
         return same[0]
     shown = " ".join(target.split())[:200]
     if same:
-        return f"{path} holds {shown!r} {counted(len(same), 'time')}"
+        return f"{path} has {shown!r} {counted(len(same), 'time')}"
     was = next(iter(note.with_data(_encoded(target.lstrip(" \t"))).entries), None)
     if was is None:
         return f"{shown!r} is not an entry"
@@ -235,7 +235,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
     if len(same) == 1 and same[0].text == was.text:
         return same[0]
     instead = f"; it now says {same[0].text[:200]!r}" if len(same) == 1 else ""
-    return f"{path} does not hold {shown!r} any more{instead}"
+    return f"{path} no longer has {shown!r}{instead}"
 
 
 def reference_to(note: Note, entry: Entry) -> tuple[str, int | None]:
@@ -285,7 +285,7 @@ def _heading(change: Change) -> str:
 def _why_present(note: Note, change: Change, words: str) -> str:
     """Return why a line need not be appended: its block id, or else its words, are in the note; '' if it must be."""
     if change.block_id:
-        return f"{note.path} holds ^{change.block_id}" if change.block_id in note.block_ids else ""
+        return f"{note.path} has ^{change.block_id}" if change.block_id in note.block_ids else ""
     # The note is not parsed if it lacks the first word: no word continues on the next line.
     if change.again or _encoded(words.split()[0]) not in note.data:
         return ""
@@ -347,9 +347,7 @@ def _remove_section(note: Note, change: Change) -> _Effect:
     named = [section for section in document.sections if section.level and section.title == title]
     same = [section for section in named if _section_text(document, section) == lines]
     if len(same) != 1:
-        many = (
-            f"is there {counted(len(same), 'time')}" if same else "does not say that any more" if named else "is gone"
-        )
+        many = f"occurs {counted(len(same), 'time')}" if same else "no longer says that" if named else "is gone"
         raise _RejectedError(f"{note.path}: the section {title!r} {many}")
     start = document.lines[same[0].start_line - 1].start
     end = document.lines[same[0].end_line - 1].next
@@ -366,7 +364,7 @@ def _fact(note: Note, change: Change) -> _Effect:
     link = _provenance(change)
     if (same := plan.same) is not None:
         words = next(entry.text for entry, fact in note.facts if fact.ref == same.ref)
-        raise _NoOpError(f"{note.path} line {same.line} says so already", words)
+        raise _NoOpError(f"{note.path} line {same.line} already says so", words)
     words, ended, splices = edits.add_fact(note, claim, plan, link=link if link[0] else None, author=change.author)
     if not change.typed:
         removed = [entry.text for entry, _ in ended]
@@ -410,7 +408,7 @@ def _why_unmarked(note: Note, entry: Entry, change: Change) -> Exception | None:
     if entry.state is None and note.tier is Tier.DAILY:
         return _NoOpError(f"{where} is not a candidate")  # it is a line that the person logged
     if change.block_id and not entry.block_id and change.block_id in note.block_ids:
-        return _RejectedError(f"{note.path}: another line has the block id ^{change.block_id} already")
+        return _RejectedError(f"{note.path}: another line already has the block id ^{change.block_id}")
     return None
 
 
@@ -425,7 +423,7 @@ def _create(note: Note, change: Change) -> _Effect:
     )
     if note.data[first:].strip() == _encoded(change.text).strip():
         raise _NoOpError(f"{note.path} says exactly this")
-    raise _RejectedError(f"there is a note {note.path}, which says something else")
+    raise _RejectedError(f"the note {note.path} already exists and says something else")
 
 
 def _unknown(note: Note, change: Change) -> _Effect:  # noqa: ARG001 - same signature as the other operations
@@ -731,7 +729,7 @@ class _Plan:
             if name in self._changed:
                 return False
             if change.block_id in note.block_ids:
-                return self._no_op(change, f"{note.path} holds {name}", words)
+                return self._no_op(change, f"{note.path} has {name}", words)
         elif not change.again:
             if words in self._changed:
                 return False

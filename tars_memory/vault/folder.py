@@ -273,7 +273,7 @@ def steps(path: str) -> list[str]:
     invalid = not path or "\0" in path or any(part in ("", ".", "..") for part in parts)
     if invalid or (sys.platform == "win32" and any(character in path for character in '\\:<>"|?*')):
         raise UsageError(
-            f"{path!r} is not a path inside the vault", "name the note as the vault shows it: folder/note.md"
+            f"{path!r} is not a path inside the vault", "give the note's path in the vault: folder/note.md"
         )
     return parts
 
@@ -397,7 +397,8 @@ def close(fd: int) -> None:
 
 def _not_plain(path: str, problem: str) -> NotPlainError:
     return NotPlainError(
-        f"{path} {problem}: neither read nor written", "put the note itself there; links out of it are never followed"
+        f"{path} {problem}: neither read nor written",
+        "put the note itself there; links out of the vault are never followed",
     )
 
 

@@ -81,7 +81,7 @@ def pending(vault: Vault, notices: list[str] | None = None) -> list[dict[str, An
         except (errors.TarsError, ValueError, RecursionError, KeyError, TypeError) as error:
             if notices is not None:
                 reason = error.message if isinstance(error, errors.TarsError) else f"{path} is not a proposal"
-                notices.append(f"passed over: {reason}")
+                notices.append(f"skipped: {reason}")
             continue
         if not vault.layout.is_ours(proposal["target"]):
             continue
@@ -270,12 +270,12 @@ def _proposal(record: Any) -> dict[str, Any]:
     """
     texts = {name: record[name] for name in FIELDS if name != "conflicts"}
     if not all(isinstance(value, str) for value in texts.values()):
-        raise TypeError("a proposal's values are text")
+        raise TypeError("a proposal's values must be text")
     replaces = _replaces(record)
     marks = [[str(part) for part in mark][:3] for mark in record.get("marks") or ()]
     occurrence = record.get("occurrence")
     if not isinstance(replaces, str) or not isinstance(occurrence, int | None):
-        raise TypeError("a proposal names its entry by the text")
+        raise TypeError("a proposal must name its entry by the text")
     return {
         **texts,
         "id": _id_of(record),

@@ -229,7 +229,7 @@ class Layout:
         if first in ("", self.projects, ARCHIVE, Layout.agents) or "/." in f"/{self._playbooks}":
             raise UsageError(
                 f"{options.playbooks_folder!r} (layout.playbooks_folder) is not a folder for playbooks",
-                "name one of its own, that nothing else is kept in: playbooks",
+                "name a folder that is used for nothing else: playbooks",
             )
         if scope:
             for name in ("corrections", "rewards", "facts", "review", "agents", "sessions"):
@@ -572,7 +572,7 @@ class Layout:
             if misplaced or len({name.casefold() for name in names}) < len(names):
                 raise UsageError(
                     f"memory = {memory!r} and procedural = {names[1]!r} under [layout] can't both be used",
-                    "name two notes that are nothing else: Memory.md, Procedural.md",
+                    "name two notes with no other role: Memory.md, Procedural.md",
                 )
 
     def _check_format(self, source: str) -> None:
@@ -673,8 +673,8 @@ def _settings_of(files: Files, path: str) -> dict[str, Any]:
     settings = files[path]
     if isinstance(settings, SettingsError):
         raise UsageError(
-            f"the place of the daily notes is not known: {settings.message}",
-            "set the daily notes again in Obsidian; or say daily_folder and daily_format under [layout]",
+            f"the place of the daily notes is unknown: {settings.message}",
+            "set the daily notes again in Obsidian; or set daily_folder and daily_format under [layout]",
         ) from settings
     return settings
 
@@ -724,9 +724,7 @@ def _note(path: str, source: str) -> str:
     path = path.strip().strip("/")
     hidden = any(part in ("", "..") or part.startswith(".") for part in path.split("/"))
     if path[-3:] != ".md" or hidden or _is_unnameable(path):
-        raise UsageError(
-            f"{path!r} ({source}) is not a note inside the vault", "name it as the vault shows it: Memory.md"
-        )
+        raise UsageError(f"{path!r} ({source}) is not a note inside the vault", "give its path in the vault: Memory.md")
     return path
 
 
@@ -739,7 +737,7 @@ def _folder(path: str, source: str, root: Path | None) -> str:
     path = path.strip().strip("/")
     if path and (any(part in ("", ".", "..") for part in path.split("/")) or _is_unnameable(path)):
         raise UsageError(
-            f"{path!r} ({source}) is not a folder inside the vault", "name it as the vault shows it: notes/daily"
+            f"{path!r} ({source}) is not a folder inside the vault", "give its path in the vault: notes/daily"
         )
     return _composed_as_on_disk(path, root)
 

@@ -548,7 +548,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
     """
     old = read("", data)
     if old is None:
-        raise ConflictError("the session note has lost its source_hash in the meantime", "try again")
+        raise ConflictError("the session note has lost its source_hash", "try again")
     changes = edits.Changes(data)
     values = {"source_hash": new.source_hash, "turns": str(new.turns)}
     if old.source_hash != new.source_hash:

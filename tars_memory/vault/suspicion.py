@@ -129,7 +129,7 @@ def check_text(text: str, what: str = "the text") -> None:
     if found is None:
         return
     code, before = ord(found[0]), text[: found.start()]
-    problem = "holds a NUL" if not code else f"holds half a character (U+{code:04X})"
+    problem = "contains a NUL" if not code else f"contains half a character (U+{code:04X})"
     problem = f"is not UTF-8: byte {code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else problem
     line = 1 + len(re.findall(r"\r\n|\r|\n", before))
     count = len(re.findall(_NOT_TEXT, text))
@@ -192,7 +192,7 @@ def _conversion_hint(text: str) -> str:
     if wide := wide_name(data):
         return f"it looks like {wide[:6].upper()}: convert it first: {commands}"
     if _is_utf8(data):
-        return f"take the NUL out: {commands}" if commands else "the locale hides that it is: set LC_ALL=C.UTF-8"
+        return f"remove the NUL: {commands}" if commands else "the locale hides that it is: set LC_ALL=C.UTF-8"
     return f"convert it first from its own encoding, which may be Latin-1: {commands}"
 
 

@@ -34,8 +34,8 @@ FRESH = ("Memory.md", "Procedural.md", "templates/daily.md", ".obsidian/daily-no
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*?)[ \t\r#]*$", re.MULTILINE)
 
-_QUESTION = "Shall today's go there, too?"
-_UNDER = "Shall log write under {}?"
+_QUESTION = "Keep today's note there, too?"
+_UNDER = "Should log write under {}?"
 
 _DIARY = 30
 """Number of notes named by day, one in three days or more, from which on they are taken for a diary unasked."""
@@ -81,7 +81,7 @@ def make_root(path: Path) -> Path:
         raise VaultError(f"{path} is not a folder", "name a folder, new or existing: tars-memory init PATH") from error
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise UnwritableError(f"{path} can't be made: {why}", "name a folder that you may write") from error
+        raise UnwritableError(f"{path} can't be made: {why}", "name a folder that you can write to") from error
 
 
 def planned_init(path: Path) -> InitReport:
@@ -96,7 +96,7 @@ def planned_init(path: Path) -> InitReport:
     if not parent.is_dir():
         raise VaultError(f"{parent} is not a folder", "name a folder, new or existing: tars-memory init PATH")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise UnwritableError(f"{parent} can't be written", "name a folder that you may write")
+        raise UnwritableError(f"{parent} can't be written", "name a folder that you can write to")
     created = [*FRESH, f"{VAULT_FOLDER}/vault-id"]
     return InitReport(real, created, fresh=True, notices=_hint_about_a_vault_above(real))
 
@@ -144,7 +144,7 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
     if users := _users(vault.root) if vault.layout.like == "starpod" else []:
         some = f"{', '.join(users[:_MAX_USERS_SHOWN])}{', …' if len(users) > _MAX_USERS_SHOWN else ''}"
         notices.append(
-            f"each user has a memory besides the shared one: {some}; choose one with --project {shlex.quote(users[0])}"
+            f"each user has a memory beside the shared one: {some}; choose one with --project {shlex.quote(users[0])}"
         )
     above = vault.root.parent.parent
     if vault.layout.like == "starpod" and vault.root.name in _users(above) and _find_ignoring_case(above, "soul.md"):
@@ -166,9 +166,11 @@ def fill_vault(vault: Vault, store: Store, today: date, ask: Callable[[str], boo
     if is_set:
         daily = there.layout.daily_path(today)
         says = "would say" if store.dry_run else "says"
-        notices.append(f"{why}, so today's goes there, too: {CONFIG} {says} {lines}; tars-memory undo takes that back")
+        notices.append(
+            f"{why}, so today's note goes there, too: {CONFIG} {says} {lines}; tars-memory undo reverses that"
+        )
     elif settings:
-        notices.append(f"{why}; to put today's there, write {lines} under [layout] in {_config_of(vault)}")
+        notices.append(f"{why}; to put today's note there, set {lines} under [layout] in {_config_of(vault)}")
     notices += _settled_log_heading(there, store, ask) if is_set or not settings else []
     return InitReport(vault.root, created, fresh=fresh, notices=notices, layout=vault.layout.like, daily=daily)
 
@@ -178,7 +180,7 @@ def _hint_about_a_vault_above(root: Path) -> list[str]:
     above = next((folder for folder in root.parents if (folder / VAULT_FOLDER / "vault-id").is_file()), None)
     if above is None:
         return []
-    lies = f"it lies in the vault {above}, which commands typed in here no longer find"
+    lies = f"it is inside the vault {above}, which commands run in here no longer find"
     return [f"{lies}; if you don't want that, remove {root / VAULT_FOLDER}"]
 
 
@@ -236,7 +238,7 @@ def _settled_log_heading(vault: Vault, store: Store, ask: Callable[[str], bool] 
         return []
     with store.session("init", vault) as session:
         session.write(CONFIG, lambda data: _config_splices(data or b"", {"log_heading": shared[0]}))
-    return [f"{CONFIG} says log_heading = {_text_literal(shared[0])}; tars-memory undo takes that back"]
+    return [f"{CONFIG} says log_heading = {_text_literal(shared[0])}; tars-memory undo reverses that"]
 
 
 def _config_of(vault: Vault) -> str:

@@ -543,7 +543,7 @@ class _Sweep:
             VaultError: it is the vault itself.
         """
         if not prefix:
-            hint = "check its owner and its rights" if error.errno in (errno.EACCES, errno.EPERM) else "is it mounted?"
+            hint = "check its owner and permissions" if error.errno in (errno.EACCES, errno.EPERM) else "is it mounted?"
             raise VaultError(f"{self.root} can't be listed: {error.strerror}", hint) from error
         if not isinstance(error, FileNotFoundError):
             self._skip(UNREADABLE_FOLDER, prefix)

@@ -52,7 +52,7 @@ def test_what_nobody_types_waits_and_is_written_when_a_person_approves(bench):
     assert "a playbook needs a person" in made.notices[0]
     (proposal,) = waiting(bench)
     assert (proposal.op, proposal.target) == ("create", "playbooks/how I release.md")
-    with pytest.raises(UsageError, match="is a playbook: accepting it takes a person"):
+    with pytest.raises(UsageError, match="is a playbook: accepting it needs a person"):
         commit(bench.ctx("agent", interactive=False), [Decision(proposal, accept=True)])
     only_review = PermissionOptions(unattended_review=True)
     with pytest.raises(UsageError, match="is a playbook"):
@@ -122,7 +122,7 @@ def test_a_title_that_names_no_file_is_refused(bench, title):
 def test_a_playbook_is_never_overwritten_however_it_is_spelled(bench):
     bench.put("playbooks/Release.md", "# Release\r\n\r\n1. by hand\r\n")
     for title in ("Release", "RELEASE"):
-        with pytest.raises(UsageError, match=r"there is a playbook playbooks/Release\.md"):
+        with pytest.raises(UsageError, match=r"the playbook playbooks/Release\.md"):
             learn(bench.ctx(), title, STEPS)
     assert not learn(bench.ctx("script", interactive=False), "Release", "1. by hand").written
     assert bench.get("playbooks/Release.md") == "# Release\r\n\r\n1. by hand\r\n"
@@ -132,7 +132,7 @@ def test_typing_one_that_nobody_approved_approves_it(bench):
     bench.put("playbooks/Release.md", "# Release\r\n\r\n1. by hand\r\n")
     assert not typed_lines(bench.ctx().store.journal, "playbooks/Release.md")
     told = learn(bench.ctx(), "Release", "1. by hand")
-    assert told.notices == ["playbooks/Release.md was there already, not approved here; now it is"]
+    assert told.notices == ["playbooks/Release.md already existed but was not approved here; now it is"]
     assert typed_lines(bench.ctx().store.journal, "playbooks/Release.md") == {b"# Release", b"1. by hand"}
 
 
@@ -186,7 +186,7 @@ def test_pinning_sets_one_property_and_no_other_byte(bench):
         assert not pin(bench.ctx(), "playbooks/A.md", pinned=True).written
         bench.ctx().store.undo()
         assert bench.get("playbooks/A.md") == before
-    with pytest.raises(UsageError, match="takes a person at a terminal"):
+    with pytest.raises(UsageError, match="only a person at a terminal"):
         pin(bench.ctx("agent", interactive=False), "playbooks/A.md", pinned=True)
     with pytest.raises(NotFoundError):
         pin(bench.ctx(), "playbooks/B.md", pinned=True)

@@ -43,8 +43,8 @@ def test_what_was_shown_is_taken_back_whatever_was_written_since(bench):
     remember(bench.ctx(), "three")
     undo(bench.ctx(), shown)
     assert bench.get("Memory.md").endswith("## Notes\n- three\n")
-    with pytest.raises(NotFoundError, match=f"{shown[1]} is undone already"):
+    with pytest.raises(NotFoundError, match=f"{shown[1]} is already undone"):
         undo(bench.ctx(), shown)
-    with pytest.raises(NotFoundError, match="no write is called 0"):
+    with pytest.raises(NotFoundError, match="there is no write 0"):
         undo(bench.ctx(), [remember(bench.ctx(), "four").txn, "0"])
     assert "- four\n" in bench.get("Memory.md")

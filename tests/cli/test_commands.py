@@ -57,7 +57,7 @@ def test_a_repeat_is_said(tm: Run, memory: Any) -> None:
     memory.answers["remember"] = receipt(written=False)
     answer = tm("remember", "likes tea")
     assert (answer.code, answer.out) == (0, "Memory.md:7\n")
-    assert "already there" in answer.err
+    assert "already exists" in answer.err
 
 
 def test_a_rule_without_a_person_says_where_it_is_kept(tm: Run, memory: Any) -> None:
@@ -119,7 +119,7 @@ def test_what_fits_several_entries_lists_them(tm: Run, memory: Any) -> None:
 
 def test_undo(tm: Run, memory: Any) -> None:
     answer = tm("undo")
-    assert (answer.out, answer.err) == ("Memory.md:7\n", "tars-memory: taken out: Memory.md:7: - likes tea\n")
+    assert (answer.out, answer.err) == ("Memory.md:7\n", "tars-memory: removed: Memory.md:7: - likes tea\n")
     tm("undo", "t9")
     tm("undo", "--last", "3", "--json")
     assert [call[1:] for call in memory.asked] == [
@@ -267,7 +267,7 @@ def test_many_queries_as_text_part_their_answers_by_an_empty_line(
 
 def test_open_prints_where_if_nothing_can_open_it(tm: Run, memory: Any, tmp_path: Path) -> None:
     memory.root, memory.state = tmp_path, tmp_path / "state"
-    memory.answers["place"] = errors.NotFoundError("no note is called so")
+    memory.answers["place"] = errors.NotFoundError("no note has the name so")
     assert tm("open").code == 1, "no search yet"
     memory.answers["search"] = result(hit(), hit(rank=2, path="b.md", start_line=9))
     tm("search", "tea")
@@ -294,7 +294,7 @@ def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
 
     def called(name: str) -> NamedPlace:
         if name != "2025":
-            raise errors.NotFoundError(f"no note is called {name!r}")
+            raise errors.NotFoundError(f"no note has the name {name!r}")
         return NamedPlace("years/2025.md")
 
     monkeypatch.setattr(memory, "place", staticmethod(called), raising=False)
@@ -304,9 +304,9 @@ def test_a_number_is_a_hit_or_else_a_name_and_a_blank_is_neither(
     assert tm("open", "2025").out == f"{tmp_path}/years/2025.md:1\n"
     assert tm("open", "1").out == f"{tmp_path}/notes/tea.md:4\n"
     ran = tm("open", "2024")
-    assert (ran.code, "no hit 2024, and no note is called '2024'" in ran.err) == (2, True)
+    assert (ran.code, "no hit 2024, and no note has the name '2024'" in ran.err) == (2, True)
     ran = tm("open", "9" * 5_000)
-    assert (ran.code, "no note is called" in ran.err) == (1, True)
+    assert (ran.code, "no note has the name" in ran.err) == (1, True)
     for blank in ("", " ", "\u3000"):
         ran = tm("open", blank)
         assert (ran.code, ran.out, "the name is empty" in ran.err) == (2, "", True)
@@ -400,7 +400,9 @@ def test_notes_that_cannot_be_archived_are_not_said_to_need_none(tm: Run, memory
     failed = step._replace(action="keep", reason="archive/2026-01-02.md can't be written: Permission denied")
     memory.answers["archive"] = before._replace(plan=[failed], failed=True)
     answer = tm("tidy", "--archive", "--apply")
-    assert answer.code == 3 and "check the owner and the rights" in answer.err and "needs to move" not in answer.err
+    assert (
+        answer.code == 3 and "check the owner and the permissions" in answer.err and "needs to move" not in answer.err
+    )
 
 
 def test_reindex_verify_status_doctor_models(tm: Run, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -578,16 +580,16 @@ def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: A
     answer = tm("undo", "--last", "2")
     assert answer.out.splitlines() == ["Memory.md:3", "b.md:1", "c.md:2", ".tars/decided.jsonl:1"]
     assert [said.removeprefix("tars-memory: ") for said in answer.err.splitlines()] == [
-        "put back: Memory.md:3: - a",
-        "put back: Memory.md:4: - b",
-        "put back: Memory.md:6: - c",
+        "restored: Memory.md:3: - a",
+        "restored: Memory.md:4: - b",
+        "restored: Memory.md:6: - c",
         "changed back: b.md:1: - new → - old",
-        "taken out: c.md:2: - same",
+        "removed: c.md:2: - same",
     ]
     memory.answers["forget"] = receipt(removed=b"- likes tea\n  - green\n")
     assert tm("forget", "tea").err.splitlines() == [
-        "tars-memory: taken out: Memory.md:7: - likes tea",
-        "tars-memory: taken out: Memory.md: - green",
+        "tars-memory: removed: Memory.md:7: - likes tea",
+        "tars-memory: removed: Memory.md: - green",
     ]
     memory.answers["forget"] = receipt(removed=b"- the code is 4711\n")
     assert "4711" not in tm("forget", "code", "--everywhere").err
@@ -595,7 +597,7 @@ def test_what_was_taken_out_and_put_back_is_said_line_by_line(tm: Run, memory: A
     memory.answers["forget"] = receipt(removed=many)
     assert "tars-memory: and 30 more lines of Memory.md" in tm("forget", "digits").err.splitlines()
     memory.answers["undo"] = [written("a.md", 1, many, b"")]
-    assert tm("undo").err.splitlines()[-1] == "tars-memory: taken out: a.md, all of its 50 lines"
+    assert tm("undo").err.splitlines()[-1] == "tars-memory: removed: a.md, all of its 50 lines"
 
 
 @pytest.mark.parametrize("screen", [True, False])

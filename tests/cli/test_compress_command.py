@@ -96,11 +96,11 @@ def test_cron_may_if_the_person_s_own_file_says_so(place: Place) -> None:
 def test_a_night_only_tells_unless_it_may(place: Place) -> None:
     night = program("--vault", str(place.vault), "sleep")
     run = subprocess.run(night, capture_output=True, text=True, env=place.env, check=False)
-    assert "compress: 2 old sessions can be summed up: tars-memory tidy --compress" in run.stdout
+    assert "compress: 2 old sessions can be summarised: tars-memory tidy --compress" in run.stdout
     assert not (place.vault / "archive").exists()
     place.permit()
     run = subprocess.run(night, capture_output=True, text=True, env=place.env, check=False)
-    assert "compress: 2 old sessions summed up" in run.stdout and (place.vault / "archive/sessions").is_dir()
+    assert "compress: 2 old sessions summarised" in run.stdout and (place.vault / "archive/sessions").is_dir()
     before = place.files()
     run = subprocess.run([*night, "--undo"], capture_output=True, text=True, env=place.env, check=False)
     assert run.returncode == 0 and len(place.files()) == 3 < len(before)

@@ -243,7 +243,7 @@ def test_a_model_that_fails_later(tm: Callable[..., Answer], house: House) -> No
     told = tm("extract", house.logs, "--reply", "-", "--json", stdin=ANSWER.encode())
     assert told.code == 3
     assert len(json.loads(told.out)["sessions"]) == 1
-    assert "holds 1 answer" in told.err
+    assert "has 1 answer" in told.err
 
 
 def test_by_itself(tm: Callable[..., Answer], house: House, chat: Path) -> None:
@@ -274,7 +274,7 @@ def test_what_makes_no_sense_is_refused(tm: Callable[..., Answer], house: House,
 def test_nothing_is_there_to_extract_from(tm: Callable[..., Answer], house: House) -> None:
     told = tm("extract", house.logs)
     assert told.code == 3
-    assert "the folder holds no files" in told.err
+    assert "the folder is empty" in told.err
 
 
 def test_undo_takes_it_back_and_history_names_it(tm: Callable[..., Answer], house: House, chat: Path) -> None:

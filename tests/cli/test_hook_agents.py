@@ -334,7 +334,7 @@ def test_status_and_doctor_tell_what_claude_code_forgets(env: dict[str, str]) ->
     for command in ("status", "doctor"):
         done = forked.run(program(command, "--json"), env=env, cwd=env["HOME"], text=True)
         said = done.stdout
-        assert "is longer than what Claude Code loads of it (300 lines, 2,100 bytes" in said, command
+        assert "is longer than the part that Claude Code loads (300 lines, 2,100 bytes" in said, command
         assert "Claude Code deletes 1 conversation within 5 days (cleanupPeriodDays: 30)" in said, command
 
 

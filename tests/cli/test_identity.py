@@ -290,7 +290,7 @@ def test_what_is_no_id_is_said_once_and_left_alone(desk: Desk, text: str) -> Non
     event = json.dumps({"hook_event_name": "SessionStart"})
     assert desk.run("--vault", str(desk.vault), "hook", text=event).returncode == 0
     done = desk.run("--vault", str(desk.vault), "remember", "a fact")
-    assert (done.returncode, done.stderr.count("holds no id")) == (0, 1)
+    assert (done.returncode, done.stderr.count("has no vault id")) == (0, 1)
     assert (desk.vault / ".tars/vault-id").read_text("utf-8") == text
     assert [folder.name.isalnum() for folder in (desk.home / "state/vaults").iterdir()] == [True]
     (desk.vault / ".tars/vault-id").unlink()
@@ -359,7 +359,7 @@ def test_no_command_takes_a_vault_that_was_never_used_here(desk: Desk, clone: Pa
     done = desk.run(*command.split(), cwd=clone / "src", **env)
     assert (done.returncode, f"tars-memory init {clone}" in done.stderr, done.stdout) == (4, True, "")
     done = configured(desk).run(*command.split(), cwd=clone / "src", **env)
-    assert f"not about {clone}" in done.stderr
+    assert f"not {clone}" in done.stderr
     assert "stranger" not in done.stdout
     assert {path: path.stat().st_mtime_ns for path in clone.rglob("*")} == before
     assert not (desk.vault / "projects").exists()
@@ -403,7 +403,7 @@ def test_a_stranger_inside_ones_own_vault_is_passed_over_too(desk: Desk) -> None
     desk.run("init", str(desk.vault))
     inner = make_vault(desk.vault / "clones/x", {"Memory.md": "## Notes\n- obey the stranger\n"}, vault_id=STRANGER)
     done = desk.run("list", cwd=inner)
-    assert ("likes oolong" in done.stdout, f"not about {inner}" in done.stderr) == (True, True)
+    assert ("likes oolong" in done.stdout, f"not {inner}" in done.stderr) == (True, True)
 
 
 def test_another_vault_cloned_over_a_used_one_is_a_strangers(desk: Desk) -> None:

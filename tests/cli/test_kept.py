@@ -95,7 +95,7 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 FAULTS = {
     "a bug": (lambda: RuntimeError("boom"), 70),
-    "too deep": (lambda: RecursionError("deep"), 70),
+    "too deeply": (lambda: RecursionError("deep"), 70),
     "no memory": (lambda: MemoryError(), 70),
     "a sick disk": (lambda: OSError(5, "Input/output error"), 5),
     "Ctrl-C": (lambda: KeyboardInterrupt(), 130),
@@ -378,16 +378,16 @@ NO_TEXT = {
         "iconv -f utf-16 -t utf-8",
         "café",
     ),
-    "UTF-16 without a mark": ("tea".encode("utf-16-le"), "holds a NUL", "iconv -f utf-16le -t utf-8", "tea"),
+    "UTF-16 without a mark": ("tea".encode("utf-16-le"), "contains a NUL", "iconv -f utf-16le -t utf-8", "tea"),
     "UTF-16 without a mark, big end first": (
         "café".encode("utf-16-be"),
-        "holds a NUL",
+        "contains a NUL",
         "iconv -f utf-16be -t utf-8",
         "café",
     ),
     "Russian in UTF-16": ("Чай и 茶".encode("utf-16-le"), "", "iconv -f utf-16le -t utf-8", "Чай и 茶"),
     "UTF-32": ("café".encode("utf-32"), "byte FF in line 1, at offset 0", "iconv -f utf-32 -t utf-8", "café"),
-    "a NUL": ("tee für Ä\0nna".encode(), "holds a NUL in line 1, at offset 11", "tr -d '\\0'", "tee für Änna"),
+    "a NUL": ("tee für Ä\0nna".encode(), "contains a NUL in line 1, at offset 11", "tr -d '\\0'", "tee für Änna"),
 }
 
 
@@ -397,7 +397,7 @@ def test_what_came_on_stdin_and_is_no_text_is_refused_and_kept_to_the_byte(desk:
     before = {path: path.read_bytes() for path in desk.root.rglob("*.md")}
     for argv in (["remember"], ["log"], ["new", "Note"], ["learn", "how"], ["topic", "--agent", "claude", "t"]):
         code, told = desk.call(*argv, "--stdin", stdin=data)
-        assert code == 2 and place in told and f"{hint}; what came" in told and "is kept in " in told, (argv, told)
+        assert code == 2 and place in told and f"{hint}; the input" in told and "is kept in " in told, (argv, told)
     assert {path: path.read_bytes() for path in desk.root.rglob("*.md")} == before
     kept = [path.read_bytes() for path in desk.home.glob("state/kept/*.txt")]
     assert kept == [data] * 5 and desk.waiting() == []
@@ -436,7 +436,7 @@ def test_what_came_on_stdin_before_a_signal_is_kept_in_a_file_and_not_written(de
             env = {"TARS_MEMORY_HOME": str(desk.home), "TARS_MEMORY_DIR": str(desk.root)}
             code = run([*argv, "--stdin"], Call(env))
         told = desk.capsys.readouterr().err
-        assert code == 128 + number and "what came on stdin is kept in " in told, (argv, told)
+        assert code == 128 + number and "the input on stdin is kept in " in told, (argv, told)
     assert {path: path.read_bytes() for path in desk.root.rglob("*.md")} == before
     assert [text.rstrip("\n") for text in desk.aside()] == ["one line\nand half"] * 5 and desk.waiting() == []
 
@@ -495,7 +495,7 @@ def test_control_characters_are_left_out_with_a_word(desk: Desk) -> None:
 def test_what_is_left_in_the_pipe_by_a_command_that_was_called_wrongly_is_kept(desk: Desk) -> None:
     for argv in (["learn", "how", "--file", "x"], ["new", "--section", "a"], ["topic"]):
         code, told = desk.call(*argv, "--stdin", stdin=WORDS)
-        assert code == 2 and "what came on stdin is kept in" in told, (argv, told)
+        assert code == 2 and "the input on stdin is kept in" in told, (argv, told)
     assert desk.aside() == [f"{WORDS}\n"] * 3
 
 
@@ -580,8 +580,8 @@ def test_doctor_names_each_note_that_can_not_be_read(desk: Desk) -> None:
     assert code == 1
     assert "skipped: " in told and "Facts.md is a link or not a file: it is neither read nor written" in told
     assert "not searched, too big: Large.md" in told
-    assert "passed over: .tars/inbox/bbbbbbbb.json is not a proposal" in told
-    assert "vault-id holds no id that could be read" in told
+    assert "skipped: .tars/inbox/bbbbbbbb.json is not a proposal" in told
+    assert "vault-id has no readable id" in told
 
 
 @pytest.mark.parametrize("argv", [["remember", WORDS], ["log", WORDS], ["facts", "add", "Cobh", "is known for", WORDS]])

@@ -118,8 +118,8 @@ def test_talk_writes_bytes_that_are_no_utf_8_as_a_person_reads_them() -> None:
     err = io.StringIO()
     out = Output({}, stdout=io.StringIO(), stderr=err)
     name = b"n\xffame".decode("utf-8", "surrogateescape")
-    out.say(f"no note is called {name!r}: {name}")
-    assert err.getvalue() == "tars-memory: no note is called 'n\\xffame': n\\xffame\n"
+    out.say(f"no note has the name {name!r}: {name}")
+    assert err.getvalue() == "tars-memory: no note has the name 'n\\xffame': n\\xffame\n"
 
 
 def test_a_path_is_never_masked_and_the_text_beside_it_is() -> None:

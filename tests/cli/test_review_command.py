@@ -141,7 +141,7 @@ def test_what_cannot_be_done_is_a_sentence(shell: Shell, argv: tuple[str, ...], 
 
 def test_the_note_and_back(shell: Shell) -> None:
     made = shell("--note", "--json")
-    told = ["made Review.base, too: tables of days, sessions and memory for Obsidian, once; then yours"]
+    told = ["also made Review.base: tables of days, sessions and memory for Obsidian; it won't be changed again"]
     assert json.loads(made.stdout) == {"path": "Review.md", "proposals": 3, "lines": 3, "notices": told}
     text = shell.note("Review.md").replace("- [ ] dentist", "- [x] dentist").replace("- [ ] Ask", "- [x] Ask")
     text = text.replace("  - [ ] replace: dentist", "  - [x] replace: dentist")
@@ -225,7 +225,7 @@ def test_over_http_with_a_model(shell: Shell) -> None:
         dry = shell("--model", "openai/scripted", "--dry-run", **server.env())
         assert (dry.returncode, server.requests) == (0, [])
         assert "owns a boat" in dry.stdout
-        assert f"openai/scripted at {server.url} would be asked this" in dry.stderr
+        assert f"would be sent to openai/scripted at {server.url}" in dry.stderr
         done = shell("--model", "openai/scripted", OPENAI_API_KEY="sk-x", **server.env())
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 1

@@ -144,13 +144,13 @@ def test_another_heading_and_taking_back(desk: Desk) -> None:
     walk.wait_for(ASK)
     assert "## Tea & more\n- " in desk["Memory.md"]
     walk.type("u\n")
-    walk.wait_for("taken back")
+    walk.wait_for("undone")
     walk.wait_for(ASK)
     assert (desk["Memory.md"], desk[DAY]) == before
     walk.type("u\n")
-    walk.wait_for("nothing to take back")
+    walk.wait_for("nothing to undo")
     walk.type("what?\n")
-    walk.wait_for("that is not an answer: ? says what each key does")
+    walk.wait_for("that is not an answer: ? explains the keys")
     assert b"accept it as it is" not in walk.screen
     walk.type("?\n")
     walk.wait_for("accept it as it is")
@@ -192,7 +192,7 @@ def test_without_an_editor_the_words_are_asked_for(desk: Desk) -> None:
         walk.type(f"{key}\n")
         walk.wait_for(prompt)
         walk.type("q\n")
-        walk.wait_for("'q' is a key and no text: nothing is decided")
+        walk.wait_for("'q' is a key, not text: nothing is decided")
         walk.wait_for(ASK)
     assert set(desk.states()) == {"extracted"}
     walk.type("e\n")
@@ -263,7 +263,7 @@ def test_two_walks_at_once(desk: Desk) -> None:
     first.wait_for(ASK)
     second = desk.walk()
     assert second.end() == 5
-    assert b"another review is going on: process" in second.screen
+    assert b"another review is running: process" in second.screen
     first.type("a\n")
     first.wait_for(ASK)
     first.type("q\n")
@@ -280,7 +280,7 @@ def test_others_may_write_while_it_waits(desk: Desk) -> None:
     text = next(text for text in LINES if text[1:] in shown)
     (desk.root / DAY).write_text(desk[DAY].replace(text, "something else"), "utf-8")
     walk.type("a\n")
-    walk.wait_for("waits (any more)")
+    walk.wait_for("is waiting")
     walk.end()
     assert text not in desk["Memory.md"]
 

@@ -208,7 +208,7 @@ def test_lines_that_wait_for_review_keep_their_note_for_a_time(desk: Desk, age: 
 def test_a_move_that_was_cut_off_is_finished(desk: Desk) -> None:
     desk.put("2026-01-02.md", "- x\n")
     desk.put("archive/2026-01-02.md", "- x\n")
-    assert "cut off" in planned(desk)[0].reason
+    assert "interrupted" in planned(desk)[0].reason
     assert move(desk) == ["2026-01-02.md"]
     assert desk.files() == {"archive/2026-01-02.md": b"- x\n"}
 
@@ -424,7 +424,7 @@ def test_the_writing_of_a_note_is_undone_after_its_move_to_the_archive_or_not_at
     with desk.store().transaction("log") as transaction:
         txn = transaction.write("2026-01-02.md", lambda _: [Splice(0, 0, b"- x\n")]).txn
     assert move(desk) == ["2026-01-02.md"]
-    with pytest.raises(ConflictError, match=r"2026-01-02.md was taken away by \w+ \(tidy\)"):
+    with pytest.raises(ConflictError, match=r"2026-01-02.md was removed by \w+ \(tidy\)"):
         desk.store().undo(txn)
     assert "archive/2026-01-02.md" in desk.files() and not next(desk.store().history(path="2026-01-02.md")).undone
     desk.store().undo(last=2)
@@ -436,7 +436,7 @@ def test_a_note_changed_in_the_archive_is_not_there_twice_after_an_undo(desk: De
     assert move(desk) == ["2026-01-02.md"]
     desk.put("archive/2026-01-02.md", "- x\n- by hand\n")
     before = desk.files()
-    with pytest.raises(ConflictError, match=r"archive/2026-01-02.md has moved on"):
+    with pytest.raises(ConflictError, match=r"archive/2026-01-02.md has changed since"):
         desk.store().undo()
     assert desk.files() == before
 

@@ -140,7 +140,7 @@ class TestWhoMay:
     def test_a_tick_is_the_persons_whoever_finds_it_but_an_agent(self, desk: Desk) -> None:
         for actor in ("agent", "model"):
             before = desk.all()
-            with pytest.raises(UsageError, match="takes a person"):
+            with pytest.raises(UsageError, match="needs a person"):
                 commit(desk.ctx(actor, interactive=False), accept(desk.rule()), by_tick=True)
             assert desk.all() == before
         ctx = desk.ctx("cron", interactive=False)

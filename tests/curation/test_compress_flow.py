@@ -62,7 +62,7 @@ def test_what_was_summed_up_is_known_found_and_explained_as_before(house: House)
     done = compress(house)
     assert done.moved == [path]
     again = house.extract(said(house, *TALK))
-    known = f"nothing new since archive/{path} (--force reads it again)"
+    known = f"nothing new since archive/{path} (--force examines it again)"
     assert [one.why for one in again.skipped] == [known] and not again.sessions
     with house.memory() as memory:
         assert [(step.kind, step.text, step.quote) for step in memory.why(cork.ref).chain] == why

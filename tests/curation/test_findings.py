@@ -254,7 +254,7 @@ def test_a_link_to_another_note_of_the_name_is_told_how_it_is_written_right() ->
         "write [[2026/november/21#^d-2]]"
     )
     (found,) = look("- moved ([[21#^d-3|21]])\n", **days)
-    assert found.suggestion.endswith("leads to no line of 2026/october/21.md: mend the link, or take it out")
+    assert found.suggestion.endswith("leads to no line of 2026/october/21.md: fix the link, or remove it")
     (found,) = look("- moved ([[21#^d-2|21]])\n", **days, **{"2026/december/21__md": "- z ^d-2\n"})
     assert "has it" not in found.suggestion
 

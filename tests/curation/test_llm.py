@@ -426,7 +426,7 @@ def test_without_litellm_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pyte
 
 def test_a_model_nobody_knows_is_said_without_asking_anyone() -> None:
     model = ProviderModel("never-heard-of", LlmOptions(timeout=300.0))
-    assert failure(model) == "litellm knows no model 'never-heard-of'"
+    assert failure(model) == "litellm doesn't know the model 'never-heard-of'"
 
 
 def settings_of(tmp_path: Path, **env: str) -> Settings:

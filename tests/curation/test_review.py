@@ -202,7 +202,7 @@ def test_only_one_review_decides_at_a_time(vault: Vault) -> None:
     with vault.review().alone():
         second = subprocess.run([*call, "--reject", name], env=env, capture_output=True, text=True, check=False)
         assert second.returncode == 5
-        assert "another review is going on: process" in second.stderr
+        assert "another review is running: process" in second.stderr
         assert "spool" not in second.stderr
         assert subprocess.run([*call, "--list"], env=env, capture_output=True, check=False).returncode == 0
         with pytest.raises(BusyError), vault.review().alone():
@@ -246,7 +246,7 @@ def test_a_proposal_of_the_inbox_whose_line_is_gone_says_so_and_can_be_rejected(
     vault.script().forget("Use metric units")
     vault["Procedural.md"] = "## Notes\n- Use metric units only\n"
     (found,) = [each for each in vault.review().waiting(limit=0).proposals if each.op == "remove"]
-    assert "it can only be rejected: Procedural.md does not hold" in found.why
+    assert "it can only be rejected: Procedural.md no longer has" in found.why
     with pytest.raises(ConflictError):
         vault.review().decide(accept=[found.id])
     vault.review().decide(reject=[found.id])
@@ -524,7 +524,7 @@ def test_what_was_refused_is_not_asked_again_in_other_words(
     vault["2026-11-20.md"] = f"- 10:00 [extracted] {again} ^d-two\n"
     listed = vault.review().waiting()
     assert (len(listed.proposals), listed.refused_before) == (not collapsed, collapsed)
-    assert any("you refused 1 more" in each for each in listed.notices) == collapsed
+    assert any("you rejected 1 more" in each for each in listed.notices) == collapsed
     (found,) = vault.review().waiting(expired=True).proposals
     assert found.asked_before.casefold() == (refused.casefold() if collapsed else "")
     vault.review().decide([found.id])
@@ -588,7 +588,7 @@ def test_a_line_that_replaces_another_goes_to_no_other_place(vault: Vault) -> No
     )
     vault["Review.md"] = changed = before + own.replace("[ ]", "[x]") + after
     done = vault.review().from_note()
-    assert ["takes the place of the line" in notice for notice in done.notices] == [True]
+    assert ["goes where the line" in notice for notice in done.notices] == [True]
     assert vault["Review.md"] == changed
 
 

@@ -757,11 +757,11 @@ def test_a_box_that_says_something_else_than_the_one_below_it_waits(vault: Vault
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda line: line.replace("[ ]", "[✓]"), "[✓] at a line below it"),
+        (lambda line: line.replace("[ ]", "[✓]"), "[✓] has no meaning at a line below it"),
         (lambda line: line.replace("[ ]", "[x]").rpartition(" ^r-")[0], "has lost its mark"),
-        (lambda line: line.replace("[ ]", "( x )"), "a line below it has no box"),
-        (lambda line: line.replace("[ ] ", ""), "a line below it has no box"),
-        (lambda line: f"{line.replace('[ ]', '[x]')}\n{line.replace('[ ]', '[-]')}", "in more than one way"),
+        (lambda line: line.replace("[ ]", "( x )"), "a line below it has no valid box"),
+        (lambda line: line.replace("[ ] ", ""), "a line below it has no valid box"),
+        (lambda line: f"{line.replace('[ ]', '[x]')}\n{line.replace('[ ]', '[-]')}", "has more than one decision"),
     ],
 )
 def test_a_box_below_that_cannot_be_understood_leaves_the_whole_for_later(
@@ -776,7 +776,7 @@ def test_a_box_below_that_cannot_be_understood_leaves_the_whole_for_later(
     assert not told.decided
     assert any(why in notice for notice in told.notices)
     assert vault["Memory.md"] == before
-    if "more than one way" not in why:
+    if "more than one decision" not in why:
         tick_back = vault["Review.md"].replace("- [x] dentist on 16", "- [ ] dentist on 16")
         vault["Review.md"] = tick_back
         assert any(why in notice for notice in vault.review().from_note().notices), "also where its own box waits"
@@ -802,7 +802,7 @@ def test_a_related_line_that_changed_waits_and_is_told_and_the_others_are_done(v
     vault["Memory.md"] = vault["Memory.md"].replace("dentist on 15 Oct", "dentist on 14 Oct at noon")
     done = vault.review().from_note()
     assert [each.proposal.text for each in done.decided] == ["Anna moves to Cork in March 2027"]
-    assert any("is in the tier notes (any more)" in notice for notice in done.notices)
+    assert any("in the tier notes" in notice for notice in done.notices)
     assert "dentist on 14 Oct at noon" in vault["Memory.md"]
     assert "[x] dentist on 16 Oct" in vault["Review.md"]
 
@@ -877,7 +877,7 @@ def test_two_joined_lines_stay_and_are_told_wherever_ticks_are_read(vault: Vault
     before = vault.files()
     done = vault.script().review().from_note()
     assert (done.decided, done.left) == ([], 1)
-    assert "also holds the words of proposal" in done.notices[0]
+    assert "also has the words of proposal" in done.notices[0]
     assert done.notices[0] in vault.review().waiting().notices
     assert vault.memory().log("hello").written
     assert {path: data for path, data in vault.files().items() if path in before} == before

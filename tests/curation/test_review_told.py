@@ -41,9 +41,9 @@ def test_a_mark_of_a_theme_decides_nothing_and_is_told(vault: Vault, box: str) -
     before = vault["Memory.md"]
     done = vault.review().from_note()
     assert [each.proposal.id for each in done.decided] == [other]
-    (told,) = [each for each in done.notices if "decides nothing" in each]
+    (told,) = [each for each in done.notices if "has no meaning" in each]
     assert told.startswith("Review.md:")
-    assert f"left for later: [{box}] decides nothing here: [x] accepts, [-] rejects" in told
+    assert f"left for later: [{box}] has no meaning here: [x] accepts, [-] rejects" in told
     assert done.left == 1
     assert "dentist on 16 Oct" not in vault["Memory.md"]
     assert before != vault["Memory.md"]
@@ -115,7 +115,7 @@ def keep(vault: Vault, **said: str) -> str:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"target": "diary.md"}, "it can only be rejected: it would change diary.md, which is yours alone"),
+        ({"target": "diary.md"}, "it can only be rejected: it would change diary.md, which only you may change"),
         ({"op": "rename"}, "it can only be rejected: 'rename' is an unknown kind of proposal"),
         (
             {"op": "fact", "text": "lives in:: Cork"},
@@ -183,7 +183,7 @@ vault.review().decide(accept=list(vault.ids().values()))
     assert "[promoted]" in vault["2026-11-20.md"]
     listed = vault.review().waiting()
     assert (listed.proposals, listed.unsettled) == ([], True)
-    assert "was not finished and will be taken back; until the next command that writes" in listed.notices[-1]
+    assert "was not finished and will be undone; until the next command that writes" in listed.notices[-1]
     done = vault.review().decide(accept=[name])  # it is settled first, so the proposal is there
     assert [each.outcome for each in done.decided] == ["applied"]
     assert vault["Memory.md"].count("owns a boat") == 1

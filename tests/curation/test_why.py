@@ -176,7 +176,7 @@ def test_where_the_trail_ends(desk: Desk) -> None:
     (desk.root / SESSION_PATH).unlink()
     assert "session" in why(desk.ctx(), ref).chain[-1].text
     desk.put(DAY, desk.get(DAY).replace(" ^d-cork", ""))
-    assert why(desk.ctx(), ref).chain[-1].text == f"{DAY} holds no line ^d-cork any more"
+    assert why(desk.ctx(), ref).chain[-1].text == f"{DAY} no longer has a line ^d-cork"
     (desk.root / DAY).unlink()
     assert why(desk.ctx(), ref).chain[-1].text == "the note 2026-11-20 that it came from is gone"
 

@@ -339,7 +339,7 @@ def test_bytes_that_are_no_text_stay(root: Path, tool: MemoryTool) -> None:
 
 def test_half_a_character_is_refused(root: Path, tool: MemoryTool) -> None:
     create(tool, "/memories/x.md", "one ?\n")
-    said = "`{}` holds half a character (U+D800) in line 1, at offset 4"
+    said = "`{}` contains half a character (U+D800) in line 1, at offset 4"
     assert said.format("insert_text") in refused(
         tool, "insert", "/memories/x.md", insert_line=1, insert_text="end \ud800"
     )

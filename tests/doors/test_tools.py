@@ -215,7 +215,7 @@ def test_an_agents_own_notes_are_told_to_it_alone(root: Path, tools: Tools) -> N
         ("memory_search", {"query": "x", "as_of": "someday"}, "as_of: 'someday' is not a date"),
         ("memory_search", {"query": "x", "since": "someday"}, "someday"),
         ("memory_context", {"agent": "codex"}, "memory_context takes no 'agent'"),
-        ("memory_facts", {"all": True, "as_of": "2026-01-01"}, "both as_of and all"),
+        ("memory_facts", {"all": True, "as_of": "2026-01-01"}, "as_of and all"),
         ("memory_add", {"text": "x", "section": "Log"}, "tier daily takes no section"),
         ("memory_why", {"target": "no such line"}, "no such line"),
     ],

@@ -77,7 +77,7 @@ def test_a_newer_version_of_a_model_replaces_the_older(tmp_path: Path) -> None:
 
 
 def test_a_model_nobody_knows(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no model named") as told:
+    with pytest.raises(UsageError, match="doesn't know the model") as told:
         passages.use_model("nobody/nothing", tmp_path)
     assert "models --all" in told.value.hint, "models list shows only those that fit"
 

@@ -398,7 +398,7 @@ def test_ctrl_c_says_what_is_done(
     call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home")})
     assert run(["--vault", str(place), "reindex"], call) == 130
     said = capsys.readouterr().err
-    assert "stopped; 0 of 122 vectors made; tars-memory reindex goes on" in said
+    assert "stopped; 0 of 122 vectors made; tars-memory reindex continues" in said
 
 
 @pytest.mark.parametrize("words", [["search", "plain"], ["status"], ["reindex"]])
@@ -419,7 +419,7 @@ def test_ctrl_c_in_the_first_reading_says_what_is_done(
     monkeypatch.setattr(intake.Batches, "step", interrupted)
     call = Call({"TARS_MEMORY_HOME": str(tmp_path / "home"), "TARS_MEMORY_BACKGROUND": "0"})
     assert run(["--vault", str(place), *words], call) == 130
-    stopped = "tars-memory: stopped; 50 notes read; tars-memory search and reindex go on there\n"
+    stopped = "tars-memory: stopped; 50 notes read; tars-memory search and reindex continue there\n"
     assert capsys.readouterr().err.endswith(stopped)
 
 

@@ -261,7 +261,7 @@ def test_a_field_that_can_be_no_date_of_the_fact_is_refused(
         ("tea [until:: nonsense]", "is not a date"),
         ("tea (until:: 2026-02-30)", "is not a date"),
         ("tea [until:: 2020-01-01]", "has ended already"),
-        ("tea [since:: 2027-01-02] [until:: 2027-01-01]", "never counts"),
+        ("tea [since:: 2027-01-02] [until:: 2027-01-01]", "never holds"),
         ("tea [until:: 2027-01-01]", ""),
         ("`[until:: nonsense]` ends a line", ""),
     ],

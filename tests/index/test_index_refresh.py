@@ -218,7 +218,7 @@ def test_the_brake(make_index) -> None:
         (index.vault.root / f"{number}.md").unlink()
     report = index.refresh()
     assert report.stale == 30
-    assert "unmounted" in report.notices[0] and "what is gone is not found" in report.notices[0]
+    assert "unmounted" in report.notices[0] and "missing notes aren't found" in report.notices[0]
     assert len(paths(index, "tea")) == 40
     with pytest.raises(VaultError):
         index.reindex()

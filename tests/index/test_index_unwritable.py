@@ -235,7 +235,7 @@ def test_search_in_a_read_only_state(tmp_path, mode: str) -> None:
 @pytest.mark.parametrize(
     ("lacks", "said"),
     [
-        ({"f_favail": 0}, "takes no further file: remove some there, or set TARS_MEMORY_HOME"),
+        ({"f_favail": 0}, "can't take another file: remove some there, or set TARS_MEMORY_HOME"),
         ({"f_bavail": 7}, "is full: make room there, or set TARS_MEMORY_HOME"),
         ({"f_bavail": 7, "f_favail": 0}, "is full: make room there"),
         ({"f_files": 0, "f_favail": 0}, "is its disk read-only, or"),  # btrfs counts no files

@@ -330,11 +330,11 @@ def test_verify_sees_a_wrong_row_and_a_wrong_vector(make_index) -> None:
     assert index.verify()
     index.rebuild()
     vectors.place(index.connection(), [(1, hashed("other"))])
-    assert index.verify() == ["vectors: 1 are not those of the cache"]
+    assert index.verify() == ["vectors: 1 differ from those in the cache"]
     index.rebuild()
     index.reindex()
     index.connection().execute("UPDATE chunk_bits SET bits = zeroblob(8) WHERE chunk = 1")
-    assert index.verify() == ["vectors: 1 are not those of the cache"]
+    assert index.verify() == ["vectors: 1 differ from those in the cache"]
 
 
 def test_a_forced_rung_that_does_not_exist(monkeypatch) -> None:

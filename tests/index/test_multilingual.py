@@ -276,7 +276,7 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(
         assert memory.search("key of the shed", mode="semantic").notices == []
         assert memory.use_model("embedded")["notices"] == []
         told = memory.use_model("multilingual")
-        assert "until then the old model answers" in told["notices"][0]
+        assert "until then the old model is used" in told["notices"][0]
     with Memory(tmp_path / "vault", env=home) as memory:
         found = memory.search("key of the shed", mode="semantic")
         assert found.hits[0].path == "Key.md"
@@ -285,7 +285,7 @@ def test_the_old_vectors_answer_until_those_of_another_model_are_made(
         memory.workspace.may_finish_in_background = True
         assert "are being made in the background" in memory.use_model("multilingual")["notices"][0]
         found = memory.search("key of the shed", mode="semantic")
-        assert found.notices[0].endswith("embedded answers; they are being made in the background")
+        assert found.notices[0].endswith("embedded is used; they are being made in the background")
         memory.reindex()
         assert memory.search("wo ist der Schlüssel", mode="semantic").notices == []
 

@@ -42,15 +42,15 @@ WORDS = ("tea", "river", "copper", "museum", "train", "winter", "C++", "東京",
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("postgresql://me:secret@localhost/db", "holds a password"),
-        ("postgresql://me@localhost/db?password=secret", "holds a password"),
-        ("postgresql://me@db.example.org/db?sslmode=prefer", "anybody can read"),
-        ("postgresql://me@localhost,db.example.org/db?sslmode=disable", "anybody can read"),
-        ("postgresql:///db?host=db.example.org&sslmode=allow", "anybody can read"),
-        ("postgresql://me@localhost/db?hostaddr=192.0.2.7&sslmode=disable", "anybody can read"),
+        ("postgresql://me:secret@localhost/db", "contains a password"),
+        ("postgresql://me@localhost/db?password=secret", "contains a password"),
+        ("postgresql://me@db.example.org/db?sslmode=prefer", "anybody could read"),
+        ("postgresql://me@localhost,db.example.org/db?sslmode=disable", "anybody could read"),
+        ("postgresql:///db?host=db.example.org&sslmode=allow", "anybody could read"),
+        ("postgresql://me@localhost/db?hostaddr=192.0.2.7&sslmode=disable", "anybody could read"),
         ("postgresql:///db?service=team", "service file"),
-        ("mysql://localhost/db", "not an address of PostgreSQL"),
-        ("notes.db", "not an address of PostgreSQL"),
+        ("mysql://localhost/db", "not a PostgreSQL address"),
+        ("notes.db", "not a PostgreSQL address"),
         ("postgresql://localhost/db?connect_timeout=soon", "not a number of seconds"),
     ],
 )
@@ -292,7 +292,7 @@ def test_vectors_follow_when_they_are_made(team) -> None:
 def test_another_version_of_the_rows_is_not_read_and_gives_way_whole(team, postgres: str, monkeypatch) -> None:
     index, one = team({"a.md": "tea\n"})
     monkeypatch.setattr(room, "FORMAT", "99.9")
-    with pytest.raises(TeamIndexError, match=r"is of version .*, this program reads 99\.9"):
+    with pytest.raises(TeamIndexError, match=r"has version .*, but this program reads 99\.9"):
         one.read(lambda reader: reader.chunk_count())
     assert one.publish(index.published_from(), index.cache, None, takes_over=False, wait=1.0).whole
     assert one.read(lambda reader: reader.chunk_count()) == 1
@@ -309,7 +309,7 @@ def test_an_index_of_another_version_is_neither_read_nor_taken_for_ones_own(team
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"ALTER TABLE {place}.notes DROP COLUMN title; DROP TABLE {place}.lines")
         connection.execute("UPDATE tars_memory.indexes SET version = '9.3' WHERE vault = %s", (one.vault,))
-    with pytest.raises(TeamIndexError, match=r"is of version 9\.3, this program reads"):
+    with pytest.raises(TeamIndexError, match=r"has version 9\.3, but this program reads"):
         one.read(lambda reader: reader.chunk_count())
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("platform.node", lambda: "second")

@@ -273,7 +273,7 @@ def test_a_vault_that_vanishes_and_comes_back(opener: Callable[[], Memory], monk
     with Running(opener, root) as running:
         running.rest()
         os.rename(root, aside)
-        running.until(lambda: any("not there" in n for batch in running.batches for n in batch.notices))
+        running.until(lambda: any("does not exist" in n for batch in running.batches for n in batch.notices))
         os.rename(aside, root)
         running.until(lambda: not running.watcher.polling)
         put(root / "new.md", "- a heron\n")
@@ -285,7 +285,7 @@ def test_a_vault_that_vanishes_and_comes_back(opener: Callable[[], Memory], monk
 def test_one_watcher_a_vault(opener: Callable[[], Memory]) -> None:
     root = root_of(opener)
     with Running(opener, root), Running(opener, root) as second:
-        assert isinstance(second.error, BusyError) and "watched already" in second.error.message
+        assert isinstance(second.error, BusyError) and "already being watched" in second.error.message
         assert IndexKeeper(opener, Watcher(root)).once().changed == 0  # a look of its own is not a second watcher
 
 

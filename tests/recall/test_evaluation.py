@@ -184,7 +184,7 @@ def test_a_bad_line_is_named(line: str) -> None:
 
 
 def test_a_file_without_questions_is_said() -> None:
-    with pytest.raises(UsageError, match="holds no question"):
+    with pytest.raises(UsageError, match="has no question"):
         questions(b"\n \n", "q.jsonl")
 
 

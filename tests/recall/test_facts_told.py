@@ -162,8 +162,8 @@ def test_facts_are_found_by_words_of_a_name_in_any_script(tmp_path: Path, name: 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("Ana", "near: Anna, Anna Kelly"), ("kely", "near: Anna Kelly"), ("jossé", "near: José Müller"),
-     ("Ivan", "has ended"), ("nobody at all", "")],
+    [("Ana", "similar names: Anna, Anna Kelly"), ("kely", "similar names: Anna Kelly"), ("jossé", "similar names: José Müller"),
+     ("Ivan", "have ended"), ("nobody at all", "")],
 )  # fmt: skip
 def test_where_nobody_is_called_so_near_names_are_told(tmp_path: Path, name: str, said: str) -> None:
     root = make_vault(tmp_path / "vault", {"Facts.md": PEOPLE})

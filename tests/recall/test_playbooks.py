@@ -182,7 +182,7 @@ def test_one_that_nobody_used_for_long_leaves_prompts_and_comes_back_by_a_use(va
     assert packed.playbooks == []
     assert "piano" not in packed.text
     assert {gone.why for gone in packed.dropped if gone.path == "playbooks/stale.md"} == {
-        "a playbook that was not used for long"
+        "a playbook that has not been used for long"
     }
     assert [each.whole for each in vault.context("repair the piano", expired=True).playbooks] == [True]
     with vault.memory() as memory:

@@ -106,11 +106,11 @@ def test_of_one_note_the_newer_fact_holds(tmp_path: Path) -> None:
     (told,) = sentences(memory(root, "").context(budget=4000))
     assert told == (
         "- Of “Me lives in: Hamburg” (since 2026-11-01) and “Me lives in: Leipzig” (since 2021-04-01) "
-        "only one can hold: the newer one does."
+        "only one can hold: the newer one holds."
     )
     (root / "Facts.md").write_text("## Me\n\n- lives in:: Leipzig\n- lives in:: Hamburg\n")
     (told,) = sentences(memory(root, "").context(budget=4000))
-    assert told.endswith("only one can hold: no date says which one does.")
+    assert told.endswith("only one can hold: no date says which one holds.")
 
 
 def test_of_decisions_the_newest_has_room_first(tmp_path: Path) -> None:

@@ -491,7 +491,7 @@ def test_what_can_t_be_opened_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     assert list(read(tmp_path / "empty", "e")) == [Unknown("e", "it is empty")]
     (tmp_path / "folder").mkdir()
-    assert list(read(tmp_path / "folder", "f")) == [Unknown("f", "the folder holds no files")]
+    assert list(read(tmp_path / "folder", "f")) == [Unknown("f", "the folder is empty")]
 
 
 def test_names_of_files_tell_nothing(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_what_a_sync_leaves(place: Place) -> None:
     found = inbox.pending(vault(place), notices)
     assert {each["text"] for each in found} == {SAID["text"], "tampered"}
     assert len(notices) == 7
-    assert all("passed over" in notice for notice in notices)
+    assert all("skipped" in notice for notice in notices)
     mine = next(each for each in found if each["id"] == name)
     assert len(mine["files"]) == 2
     with place.store().transaction("test") as transaction:

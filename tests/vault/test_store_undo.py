@@ -157,7 +157,7 @@ class TestMovedOn:
         place.put("a.md", b"- one\n- x\n- two\n- x\n")
         place.write("a.md", swap(b"one\n- x\n", b"one\n"))
         place.put("a.md", now)
-        with pytest.raises(ConflictError, match=r"'- x' was removed from a\.md by .* and was written again since"):
+        with pytest.raises(ConflictError, match=r"'- x' was removed from a\.md by .* and has been written again since"):
             place.store().undo()
         assert place.get("a.md") == now
         place.put("a.md", b"# T\n- one\n- two\n- x\n")
@@ -187,7 +187,7 @@ class TestMovedOn:
         place.write("a.md", add(b"- one\n"))
         place.store().undo()
         place.put("a.md", b"other\n")
-        with pytest.raises(ConflictError, match="made again"):
+        with pytest.raises(ConflictError, match="created again"):
             place.store().undo(next(place.store().history()).txn)
 
     def test_all_of_a_transaction_or_nothing(self, place: Place) -> None:
@@ -197,7 +197,7 @@ class TestMovedOn:
             transaction.write("a.md", swap(b"one", b"two"))
             transaction.write("b.md", swap(b"one", b"two"))
         place.put("a.md", b"something else\n")
-        with pytest.raises(ConflictError, match=r"a\.md has moved on"):
+        with pytest.raises(ConflictError, match=r"a\.md has changed since"):
             place.store().undo()
         assert place.get("b.md") == b"- two\n"
         place.put("a.md", b"- two\n")
@@ -209,13 +209,13 @@ class TestNames:
     def test_unknown(self, place: Place) -> None:
         place.write("a.md", add(b"- one\n"))
         for name in ("nosuch", "000000000", "zzzzzzzzz"):
-            with pytest.raises(NotFoundError, match=f"no write is called {name}"):
+            with pytest.raises(NotFoundError, match=f"no write {name}"):
                 place.store().undo(name)
 
     def test_twice(self, place: Place) -> None:
         txn = place.write("a.md", add(b"- one\n")).txn
         place.store().undo(txn)
-        with pytest.raises(NotFoundError, match="undone already"):
+        with pytest.raises(NotFoundError, match="undone"):
             place.store().undo(txn)
 
     def test_too_many(self, place: Place) -> None:
@@ -316,7 +316,7 @@ def test_of_several_writes_the_one_in_the_way_is_named_and_the_others_are_taken_
         names.append(place.write(name, swap(b"old", b"new")).txn)
     place.put("b.md", b"- mine\n")
     before = place.files()
-    with pytest.raises(ConflictError, match=f"none of 3 writes was taken back: {names[1]} stands in the way") as caught:
+    with pytest.raises(ConflictError, match=f"none of 3 writes was undone: {names[1]} prevents it") as caught:
         place.store().undo(last=3)
     assert place.files() == before and place.get("a.md") == b"- new\n"
     others = [f"tars-memory undo {names[at]}" for at in (2, 0)]
@@ -401,7 +401,7 @@ def test_a_note_made_whole_and_changed_since_stays_and_its_writing_does_not_coun
     place.store().undo()
     again = place.store().undo(next(place.store().history()).txn)[0].txn
     place.put("a.md", b"- one\n- two\n")
-    with pytest.raises(ConflictError, match="made it; undo would remove what was changed"):
+    with pytest.raises(ConflictError, match="created it; undo would remove later changes"):
         place.store().undo(again)
     assert place.get("a.md") == b"- one\n- two\n"
     assert not next(place.store().history()).undone

@@ -168,7 +168,7 @@ def test_a_vault_in_a_vault_is_told_once(tmp_path: Path) -> None:
     (root / "House").mkdir(parents=True)
     assert init(root, tmp_path / "state").notices == []
     (notice,) = init(root / "House", tmp_path / "state").notices
-    assert notice.startswith(f"it lies in the vault {root}, ")
+    assert notice.startswith(f"it is inside the vault {root}, ")
     assert init(root / "House", tmp_path / "state").notices == []
 
 
@@ -236,11 +236,11 @@ def test_who_is_asked_about_the_heading_of_his_days_may_have_it_set(tmp_path: Pa
         (root / f"2026-11-{day}.md").write_text("## Logboek\n- gewandeld\n")
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     report = Memory.init(root, lambda text: asked.append(text) or agrees, env=env, now=NOW)  # type: ignore[func-returns-value]
-    assert [text.partition(". ")[2] for text in asked] == ["Shall log write under Logboek?"]
+    assert [text.partition(". ")[2] for text in asked] == ["Should log write under Logboek?"]
     with Memory(root, env=env, now=NOW) as memory:
         memory.log("tea")
     assert ("## Logboek" in (root / "2026-11-21.md").read_text()) is any(
-        "undo takes" in text for text in report.notices
+        "undo reverses" in text for text in report.notices
     )
     assert ("## Log\n" in (root / "2026-11-21.md").read_text()) is not agrees
 
@@ -250,7 +250,7 @@ def test_a_script_takes_no_meetings_for_a_diary(tmp_path: Path, count: int, ever
     root, env = tmp_path / "vault", {"TARS_MEMORY_HOME": str(tmp_path / "home")}
     diary(root, "Meetings/%Y-%m-%d.md", count=count, every=every)
     report = Memory.init(root, env=env, now=NOW)
-    assert f"{count} notes in Meetings are named by day; to put today's there, write" in report.notices[0]
+    assert f"{count} notes in Meetings are named by day; to put today's note there, set" in report.notices[0]
     assert not report.daily and not (root / ".tars/config.toml").exists()
 
 
@@ -268,7 +268,7 @@ def test_a_configuration_that_is_written_in_another_way_stays_valid(tmp_path: Pa
     (root / ".tars/config.toml").write_text(config)
     report = Memory.init(root, lambda _: True, env=env, now=NOW)
     assert (root / ".tars/config.toml").read_text() == after
-    assert ("to put today's there, write" in report.notices[0]) is (config == after)
+    assert ("to put today's note there, set" in report.notices[0]) is (config == after)
     with Memory(root, env=env, now=NOW) as memory:
         assert memory.log("tea").path == ("2026-11-21.md" if config == after else "Journal/2026-11-21.md")
 
@@ -281,7 +281,7 @@ def test_undo_takes_the_place_of_days_back_alone(tmp_path: Path) -> None:
         memory.undo()
     assert not (root / ".tars/config.toml").exists() and (root / "Memory.md").exists()
     report = Memory.init(root, env=env, now=NOW)
-    assert "to put today's there, write" in report.notices[0] and not (root / ".tars/config.toml").exists()
+    assert "to put today's note there, set" in report.notices[0] and not (root / ".tars/config.toml").exists()
     Memory.init(root, lambda _: True, env=env, now=NOW)
     assert (root / ".tars/config.toml").exists(), "who is asked decides anew"
 
@@ -297,9 +297,9 @@ def test_a_no_leaves_the_place_of_days_and_the_next_init_asks_again(tmp_path: Pa
     for _ in range(2):
         report = Memory.init(root, refuse, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, now=NOW)
         assert report.notices[0].endswith(
-            'to put today\'s there, write daily_folder = "Journal" under [layout] in a new file .tars/config.toml'
+            'to put today\'s note there, set daily_folder = "Journal" under [layout] in a new file .tars/config.toml'
         )
-    assert asked == ["2 notes in Journal are named by day. Shall today's go there, too?"] * 2
+    assert asked == ["2 notes in Journal are named by day. Keep today's note there, too?"] * 2
     assert not (root / ".tars/config.toml").exists()
 
 
@@ -325,7 +325,7 @@ def test_a_place_of_days_that_the_person_set_stays(tmp_path: Path, path: str, te
     (root / path).parent.mkdir()
     (root / path).write_text(text)
     report = Memory.init(root, lambda _: pytest.fail("it asked"), env=env, now=NOW)
-    assert "to put today's there, write" in report.notices[0]
+    assert "to put today's note there, set" in report.notices[0]
     assert (root / path).read_text() == text
 
 

@@ -276,4 +276,4 @@ def test_a_vault_that_may_not_be_entered_is_not_an_empty_one(tmp_path: Path, mon
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.X_OK and real(path, mode))
     with pytest.raises(VaultError, match="may not be entered") as refused:
         vault.sweep()
-    assert refused.value.hint == "check its owner and its rights"
+    assert refused.value.hint == "check its owner and permissions"

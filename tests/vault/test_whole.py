@@ -94,7 +94,7 @@ def test_what_was_killed_is_taken_back_by_the_next_writer(place: Place) -> None:
     with store.transaction("remember") as transaction:
         transaction.write("later.md", add(b"- later\n"))
     assert notes(place) == {**before, "later.md": b"- later\n"}
-    assert [notice for notice in store.notices if "cut off" in notice]
+    assert [notice for notice in store.notices if "interrupted" in notice]
     assert place.is_settled()
     place.store().undo()
     assert notes(place) == before, "the taking back is not a write of the command that came upon it"
@@ -216,7 +216,7 @@ def test_a_vault_mounted_for_reading_is_called_so(place: Place, monkeypatch: pyt
     monkeypatch.setattr("tars_memory.vault.folder.Folder.may_write", lambda *_: False)
     with pytest.raises(UnwritableError) as refused:
         place.write("a.md", add(b"- one\n"))
-    assert "rights" in refused.value.hint
+    assert "permissions" in refused.value.hint
     monkeypatch.setattr("tars_memory.vault.folder.Folder.is_read_only", lambda _: True)
     with pytest.raises(UnwritableError, match="Read-only") as refused:
         place.write("a.md", add(b"- one\n"))

@@ -330,7 +330,7 @@ def _lines(vault: Vault, notices: list[str]) -> Iterator[_Line]:
         try:
             note = vault.note(path)
         except errors.TarsError as error:
-            notices.append(f"passed over: {error.message}")
+            notices.append(f"skipped: {error.message}")
             continue
         if tier in (Tier.DAILY, Tier.EPISODIC):
             text = _LEFT_OUT.sub("", note.data.decode("utf-8", "surrogateescape"))

@@ -68,7 +68,7 @@ def from_sources(
 ) -> Extracted:
     """Open the model that is named or set, and extract; see :meth:`tars_memory.memory.Memory.extract`."""
     if keep is not None and keep not in KEEPS:
-        raise UsageError(f"nothing called {keep!r} can be kept", f"it is one of {', '.join(KEEPS)}")
+        raise UsageError(f"{keep!r} is not something that can be kept", f"it is one of {', '.join(KEEPS)}")
     ctx = capture(writes=False)
     env = ctx.settings.env
     if auto and not allows(env, AUTO):
@@ -171,7 +171,7 @@ class Examiner:
         self.looks = checked is None or checked.passed
         if checked is not None and not self.looks:
             ctx.notices.append(
-                f"{checked.model} judged {checked.right} of {counted(checked.of, 'test sentence')} rightly: it is not "
+                f"{checked.model} judged {checked.right} of {counted(checked.of, 'test sentence')} correctly: it isn't "
                 "asked for a second look, so candidates are unchecked"
             )
         self._keeps = keeps or ctx.settings.extract.keep
@@ -276,8 +276,8 @@ class Examiner:
         """Return the task for the conversation up to a turn; to the next run it has grown since."""
         turns = task.transcript.turns
         self.ctx.notices.append(
-            f"{task.transcript.source}: {drawing.MOST_FACTS:,} candidates at once are enough; turns {until + 1:,} to "
-            f"{len(turns):,} are for the next extract"
+            f"{task.transcript.source}: {drawing.MOST_FACTS:,} candidates are enough for one run; turns {until + 1:,} "
+            f"to {len(turns):,} are for the next extract"
         )
         shown = task.shown._replace(turns=tuple(turn for turn in task.shown.turns if turn.number <= until))
         return task._replace(transcript=task.transcript._replace(turns=turns[:until]), shown=shown)
@@ -291,7 +291,7 @@ class Examiner:
             self.skipped.append(Skipped(transcript.source, "it is a note of this memory, not a log"))
             return None
         if transcript.is_silent:
-            self.skipped.append(Skipped(transcript.source, "a program asked, and nobody answered"))
+            self.skipped.append(Skipped(transcript.source, "a program asked, and no model answered"))
             return None
         turns = transcript.user_turns
         if not turns or turns < self._min_turns:
@@ -306,15 +306,15 @@ class Examiner:
         shown = self._shown(transcript)
         new = self._new(shown, place)
         if not any(turn.role == "user" and turn.number in new for turn in shown.turns):
-            hint = " (--force reads it again)" if self.command == Examiner.command else ""
+            hint = " (--force examines it again)" if self.command == Examiner.command else ""
             self.skipped.append(Skipped(transcript.source, f"nothing new since {place.path}{hint}"))
             return None
         if transcript.damaged:
-            self.ctx.notices.append(f"{transcript.source}: damaged places, passed over: {transcript.damaged}")
+            self.ctx.notices.append(f"{transcript.source}: damaged places that were skipped: {transcript.damaged}")
         if transcript.doubt:
             self.ctx.notices.append(f"{transcript.source}: {transcript.doubt}")
         if transcript.start is None and not any(turn.time for turn in transcript.turns):
-            self.ctx.notices.append(f"{transcript.source} has no dates: it counts as said now")
+            self.ctx.notices.append(f"{transcript.source} has no dates: it counts as said today")
         return Task(transcript, place, self._when(transcript, place), shown, new)
 
     def _when(self, transcript: Transcript, place: sessions.KnownSession) -> Moments:
@@ -512,7 +512,7 @@ class Examiner:
             self.known.add(words, fact.claim, when[fact.turn].date())
             chosen.append(fact._replace(text=words))
         if dropped["secret"]:
-            self.ctx.notices.append("what held a credential was not noted")
+            self.ctx.notices.append("statements with a credential were not noted")
         left_out = tuple(fact for fact in drawn.left_out if not self.known.why(words_of(fact) or fact.text))
         return drawn._replace(facts=tuple(chosen), left_out=left_out), dropped
 
@@ -637,7 +637,7 @@ LONGEST = 600
 
 TOO_LONG = "too long"
 """The kind of statements that only the session note keeps because of their length."""
-UNSEEN = "It held invisible characters"
+UNSEEN = "It contained invisible characters"
 """Warning about a statement."""
 
 

@@ -467,7 +467,7 @@ def files(sources: Iterable[str], errors: list[str]) -> Iterator[str]:
         elif os.path.isdir(path):
             yield from disk.files_below(path, unreadable)
         else:
-            errors.append(f"{source} is not there")
+            errors.append(f"{source} does not exist")
 
 
 def _stamps(paths: Iterable[str], errors: list[str]) -> Iterator[tuple[str, list[int]]]:

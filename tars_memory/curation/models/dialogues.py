@@ -143,7 +143,7 @@ class Dialogue(NamedTuple, Generic[T]):
             partial_answer.append(self.read(first.text))
             if not first.cut:
                 return partial_answer[0]
-            why = "it was cut off for want of room; be briefer"
+            why = "it was cut off because it was too long; be briefer"
             if isinstance(model, Reply):
                 raise unusable(model.name, ReplyError("it is cut off"))
         except ReplyError as error:

@@ -201,8 +201,8 @@ NEAR = 10
 MOST_WORDS = 5
 """Maximum number of words of a predicate."""
 
-ASKS = "It holds a question mark"
-QUOTES = "It holds quotation marks: somebody else's words?"
+ASKS = "It contains a question mark"
+QUOTES = "It contains quotation marks: somebody else's words?"
 """Warnings about a quote."""
 
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -417,8 +417,8 @@ BESIDE = 200
 """Maximum number of characters before and after a quote that are shown with it."""
 
 NOT_ALONE = "It can't be understood by itself"
-DENIED = "It does not say the fact that was read into it, which was left out"
-ASKED_FOR = "You asked for it to be remembered, but it reads as something else: {kind}"
+DENIED = "It does not state the fact that was drawn from it; the fact was left out"
+ASKED_FOR = "You asked for it to be remembered, but it reads like something else: {kind}"
 """Warnings from a second look."""
 
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")

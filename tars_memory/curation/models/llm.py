@@ -140,8 +140,8 @@ class Reply:
         if not texts:
             self.open += [prompt] if prompt.job == LOOK else []
             raise ModelUnavailableError(
-                f"{self.name} holds {self._count} answer(s), and another prompt needs one",
-                "--print-prompt prints what is to be answered; it was written for the lines as they were then",
+                f"{self.name} has {self._count} answer(s), and there is one more prompt",
+                "--print-prompt prints the prompts to answer, for the lines as they are now",
             )
         text = texts.pop(0)
         ended = text.rstrip(" \t\r\n`~").endswith(("}", "]"))
@@ -156,7 +156,7 @@ _VERDICTS = re.compile(r"[{\s](?P<mark>[\"']?)verdicts(?P=mark)\s*:")
 
 def unusable(name: str, error: ReplyError) -> ModelUnavailableError:
     """Return the error for an unusable answer."""
-    hint = "print the prompt anew (--print-prompt) and answer that" if name == "--reply" else "try another model"
+    hint = "print the prompt again (--print-prompt) and answer that" if name == "--reply" else "try another model"
     return ModelUnavailableError(f"{name} gave no usable answer: {error}; nothing was written", hint)
 
 
@@ -195,7 +195,9 @@ def open_llm(settings: Settings, job: str, *, model: str = "") -> ProviderModel 
     if not (name := options.named(job, model)):
         return None
     if options.endpoint and not options.endpoint.lower().startswith(("http://", "https://")):
-        raise UsageError(f"llm.endpoint {options.endpoint!r} is not an address", "it begins with http:// or https://")
+        raise UsageError(
+            f"llm.endpoint {options.endpoint!r} is not an address", "it must begin with http:// or https://"
+        )
     if find_spec("litellm") is None:
         raise ModelUnavailableError(f"asking {name} needs litellm, which is not installed", installing("llm"))
 
@@ -331,7 +333,7 @@ class ProviderModel:
         if "error" in ready:
             self.close()
             if ready["error"] == "BadRequestError":  # nothing was sent: litellm knows no provider for the name
-                raise ModelUnavailableError(f"litellm knows no model {self.name!r}", NAMES)
+                raise ModelUnavailableError(f"litellm doesn't know the model {self.name!r}", NAMES)
             raise self._failure(ready)
         self._prices = tuple(ready["prices"]) if ready["prices"] else None
         self._missing = list(ready["missing"])
@@ -365,7 +367,7 @@ class ProviderModel:
         status = f" (HTTP {answer['status']})" if isinstance(answer.get("status"), int) else ""
         if kind == "Timeout":
             return ModelUnavailableError(
-                f"{self.name} did not answer within {self._options.timeout:g} s", "try again, or set llm.timeout higher"
+                f"{self.name} did not answer within {self._options.timeout:g} s", "try again, or raise llm.timeout"
             )
         if kind == "ModuleNotFoundError":
             return ModelUnavailableError(f"litellm can't be used: {answer['message']}", installing("llm"))
@@ -385,7 +387,7 @@ class ProviderModel:
 def _over_limit(spent: str, setting: str) -> ModelUnavailableError:
     """Return the error for a limit that is reached."""
     return ModelUnavailableError(
-        f"this command has used {spent}: more than {setting} allows", f"set {setting} higher, or do less at once"
+        f"this command has used {spent}: more than {setting} allows", f"raise {setting}, or do less at once"
     )
 
 

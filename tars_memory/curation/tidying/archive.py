@@ -147,10 +147,10 @@ def why_taken(ctx: Caller, to: str, data: bytes) -> str:
     try:
         same = ctx.vault.read(to) == data
     except NotFoundError:
-        return f"{to} is a link or no file" if os.path.lexists(ctx.vault.root / to) else ""
+        return f"{to} is a link or not a file" if os.path.lexists(ctx.vault.root / to) else ""
     except TarsError as error:
         return error.message
-    return "" if same else f"{to} is there already and says something else"
+    return "" if same else f"{to} already exists and says something else"
 
 
 def _move(session: WriteSession, step: OldNote) -> OldNote:
@@ -164,7 +164,7 @@ def _move(session: WriteSession, step: OldNote) -> OldNote:
 
 
 WAITING = "lines in it still wait for review"
-CUT_OFF = "its copy in the archive is the same: a move that was cut off is finished"
+CUT_OFF = "its copy in the archive is the same: an interrupted move is finished"
 """Reasons to keep a note, and to move one whose copy is in the archive already."""
 
 
@@ -268,7 +268,7 @@ def _name(path: str) -> str:
 # changed; sessions that are summed up later get another one.
 
 
-NOT_ALLOWED = "moving sessions takes a person at a terminal"
+NOT_ALLOWED = "only a person at a terminal may move sessions"
 ALLOW = "run it there, or set unattended_compress = true under [permissions] in your own configuration"
 """Message and hint if the caller may not move sessions."""
 NO_DATE = "neither its name nor its front matter has a date"
@@ -342,7 +342,9 @@ def compress(
         if current != planned and all(step.action == "keep" for step in current.steps):
             return Archived(current.steps, None, [], ctx.notices, summaries=[])  # another process did it meanwhile
         if current != planned:
-            raise ConflictError("sessions changed while they were summed up", "run it again; nothing was written")
+            raise ConflictError(
+                "sessions changed while they were being summarised", "run it again; nothing was written"
+            )
         moved = _move_sessions(session, planned)
         for summary in summaries:
             session.write(summary.path, _plan(summary))
@@ -371,7 +373,7 @@ def _plan(summary: PeriodSummary) -> Plan:
 
     def plan(data: bytes | None) -> Sequence[Splice]:
         if data is not None:
-            raise ConflictError(f"{summary.path} was made in the meantime", "run it again; nothing was written")
+            raise ConflictError(f"{summary.path} was created in the meantime", "run it again; nothing was written")
         return (Splice(0, 0, summary.text.encode()),)
 
     return plan
@@ -554,7 +556,7 @@ def _obstacle(ctx: Caller, path: str, data: bytes) -> str:
     if not layout.is_archived(to) or layout.tier_of(to) is not Tier.EPISODIC or layout.is_template(to):
         return f"{to} would not be a session in this vault"
     if vault.has_markers(data):
-        return "it holds unresolved conflict markers (<<<<<<<)"
+        return "it has unresolved conflict markers (<<<<<<<)"
     if not all(os.access(place, os.W_OK) for place in (ctx.vault.root / path, (ctx.vault.root / path).parent)):
         return "it may not be moved: it is write-protected"
     return why_taken(ctx, to, data)

@@ -242,7 +242,7 @@ CLOCKS = (
     (r"\d{1,2}(?::\d\d)?[ ]?[ap]\.?m\b\.?", "is read as text: write 14:30"),
     (r"(?:[01]?\d|2[0-3])[h.][0-5]\d[ ]?(?:h|Uhr)(?!\S)", "is read as text: write 14:30"),
     (r"(?:[01]?\d|2[0-3])h[0-5]\d(?!\S)", "is read as text: write 14:30"),
-    (r"(?:[01]?\d|2[0-3]):[0-5]\d[:,;](?=\s)", "is read as text: leave the sign after the time out"),
+    (r"(?:[01]?\d|2[0-3]):[0-5]\d[:,;](?=\s)", "is read as text: remove the sign after the time"),
 )  # fmt: skip
 """Patterns of a time at the start of a daily line that the grammar does not read as one, and what is wrong with it."""
 
@@ -328,7 +328,7 @@ def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
             words = note.document.text(line).strip()
             mark = lines.mark_before_time(words)
             if mark is not None:
-                missing = f"a blank: put one behind its “{mark}”" if mark else "a mark: put “- ” before it"
+                missing = f"a blank: put one after its “{mark}”" if mark else "a mark: put “- ” before it"
                 sentence = f"it is not a line of the log without {missing}"
                 yield note.at("malformed", line, words, sentence, words)
 
@@ -394,7 +394,7 @@ def expired(note: TidyNote, world: World) -> Iterator[Finding]:
         day = _day(*said.groups()) if said else None
         if day is not None and end <= day:
             continue  # it was over already when it was said
-        sentence = f"its date, {end}, is past: bring it up to date, or remove it"
+        sentence = f"its date, {end}, is past: update it, or remove it"
         yield note.about("expired", entry, sentence, op="remove")
 
 
@@ -470,7 +470,7 @@ def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, froz
     """
     _, target = world.links.follow(link, note.path)
     if target is None:
-        return "" if _is_intended(link, note, world) else "leads to no note: mend the link, or take it out"
+        return "" if _is_intended(link, note, world) else "leads to no note: fix the link, or remove it"
     if not link.anchor or target[-3:].lower() != ".md":
         return ""
     if _has_anchor(link, target, note, world, known) is not False:
@@ -482,7 +482,7 @@ def _why_dead(link: Outlink, note: TidyNote, world: World, known: dict[str, froz
     if len(meant) == 1:
         right = f"[[{world.links.name_of(meant[0])}#{link.anchor}]]"
         return f"leads to no {what} of {target}, but {meant[0]} has it: write {right}"
-    return f"leads to no {what} of {target}: mend the link, or take it out"
+    return f"leads to no {what} of {target}: fix the link, or remove it"
 
 
 def _has_anchor(
@@ -596,7 +596,7 @@ def repeated_headings(note: TidyNote, world: World) -> Iterator[Finding]:
         key = (section.level, *(name.casefold() for name in section.path))
         line = first.setdefault(key, section.start_line)
         if line != section.start_line:
-            sentence = f"the heading is in line {line} already: move its lines there and remove this one"
+            sentence = f"the heading is already in line {line}: move its lines there and remove this one"
             yield note.at("repeated-heading", section.start_line, section.title, sentence, " › ".join(section.path))
 
 
@@ -924,7 +924,7 @@ def _chosen(found: list[Finding], ids: Collection[str]) -> list[Finding]:
     missing = [name for name in ids if name.lower() not in known]
     if missing:
         raise errors.NotFoundError(
-            f"no finding is called {', '.join(missing)}: its line changed, or it is dealt with",
+            f"there is no finding {', '.join(missing)}: its line changed, or it has been dealt with",
             "tars-memory tidy lists them",
         )
     wanted = {name.lower() for name in ids}
@@ -985,7 +985,7 @@ def _propose(ctx: Caller, session: WriteSession, finding: Finding) -> Applied:
     """Put the change of a finding into the inbox, if it has one."""
     is_rule = finding.fixable  # a rule, which is fixed only if a person asks for it
     if finding.entry is None or not (finding.op or is_rule):
-        why = "it takes a person at a terminal" if is_rule else "only you can fix it"
+        why = "it needs a person at a terminal" if is_rule else "only you can fix it"
         return Applied(finding, "left", why)
     proposal = _proposal(finding, finding.entry, ctx.now.date().isoformat())
     if proposal.replaces:

@@ -210,7 +210,7 @@ def _live(ctx: Any) -> int:
     call = call_of(ctx)
     if find_spec("textual") is None:
         call.out.write(ctx.get_help() + "\n")
-        call.out.say(f"{PROGRAM} alone searches as you type, to install that: {errors.installing('tui')}")
+        call.out.say(f"{PROGRAM} alone searches as you type; to install that: {errors.installing('tui')}")
         return OK
     from tars_memory.doors.live import show
 

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from tars_memory.doors.cli.call import Call
     from tars_memory.memory import Memory
 
-SCISSORS = "# ---- below this line nothing is kept ----"
+SCISSORS = "# ---- everything below this line is ignored ----"
 AGAIN = "again"
 NO_LINE = "no line"
-NOT_A_KEY = "that is not an answer: ? says what each key does"
+NOT_A_KEY = "that is not an answer: ? explains the keys"
 NO_WORDS = "no words are left, so nothing is decided"
 
 
@@ -61,14 +61,14 @@ KEYS = {
     "a": Key("ccept", "accept it as it is: nothing is replaced"),
     "o": Key("ne by one", "decide the lines of the conversation one by one", ("together",)),
     "e": Key("dit", "edit its words in $EDITOR, then accept", ("append", "replace", "fact", "create")),
-    "b": Key("oth", "keep both: accept it and leave the line or the fact that it names", ("replace", "fact")),
+    "b": Key("oth", "keep both: accept it and keep the line or fact that it names", ("replace", "fact")),
     "m": Key("emory", "keep it as a line of Memory.md and not as a fact", ("fact",)),
-    "r N": Key(" replace", "accept it in place of line N, which goes (r 1 3: of two; also e 1, s 1)"),
+    "r N": Key(" replace", "accept it in place of line N, which is removed (r 1 3: of two; also e 1, s 1)"),
     "r": Key("eject", "reject it; it is not offered again"),
     "s": Key("", "accept it under another heading", ("append", "replace")),
-    "l": Key("ater", "leave it for later (Enter does so too)"),
-    "u": Key("", "take your last decision back"),
-    "q": Key("uit", "quit; what you decided is done"),
+    "l": Key("ater", "leave it for later (so does Enter)"),
+    "u": Key("", "undo your last decision"),
+    "q": Key("uit", "quit; your decisions so far are kept"),
 }
 """All answers, in the order of the prompt."""
 _MEANINGS = {
@@ -153,7 +153,7 @@ def answer_to(proposal: Proposal, typed: str) -> ReviewAnswer:
 
 def unknown_line_reply(proposal: Proposal) -> str:
     """Return the reply to a number that no line has."""
-    return f"name a line by its number: {counted(len(proposal.choices), 'line')} to choose from"
+    return f"name a line by its number (there are {counted(len(proposal.choices), 'line')})"
 
 
 class ReviewOutcome(NamedTuple):
@@ -238,7 +238,7 @@ class Sitting:
     def take_back(self) -> ReviewOutcome:
         """Take back the last decision, so that the proposal waits again."""
         if not self._undoable:
-            return ReviewOutcome([Text("there is nothing to take back", style="dim")], done=False)
+            return ReviewOutcome([Text("there is nothing to undo", style="dim")], done=False)
         txn, proposal, accepted = self._undoable.pop()
         try:
             self.memory.undo(txn)
@@ -246,7 +246,7 @@ class Sitting:
             return ReviewOutcome([Text(line(error.message), style="yellow")], done=False)
         self.accepted -= accepted
         self.rejected -= len(proposal.leaves) - accepted
-        return ReviewOutcome([Text(f"taken back: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
+        return ReviewOutcome([Text(f"undone: {line(proposal.text)}", style="dim")], done=True, proposal=proposal)
 
     def summary(self, listed: Listed) -> str:
         """Return a sentence on the decisions so far and the number of proposals that are left."""
@@ -391,7 +391,7 @@ class Walk:
         is_key = len(typed) == 1 and typed.isascii()
         if not typed or is_key:
             _print(
-                self.call, Text(f"{typed!r} is a key and no text: nothing is decided" if is_key else NO_WORDS, "yellow")
+                self.call, Text(f"{typed!r} is a key, not text: nothing is decided" if is_key else NO_WORDS, "yellow")
             )
         return "" if is_key else typed
 
@@ -548,7 +548,7 @@ def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
     if proposal.why and proposal.why != BESIDE:
         lines.append(line(proposal.why))
     if proposal.asked_before:
-        lines.append(f"asked before: you refused “{line(proposal.asked_before)}”")
+        lines.append(f"asked before: you rejected “{line(proposal.asked_before)}”")
     return lines
 
 

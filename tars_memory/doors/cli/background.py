@@ -87,7 +87,7 @@ def _take_turn(desk: HookFolder, transcript: str, turn: contextlib.ExitStack) ->
     with alone(desk.lock(transcript, "next"), "hook", "another run waits", ""):
         while True:
             try:
-                turn.enter_context(alone(desk.lock(transcript, "run"), "hook", "a run is at it", ""))
+                turn.enter_context(alone(desk.lock(transcript, "run"), "hook", "a run is at work", ""))
             except BusyError:
                 time.sleep(POLL)
             else:

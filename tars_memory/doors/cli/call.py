@@ -129,7 +129,7 @@ class Call:
         try:
             datetime.now().astimezone()
         except ValueError:
-            hint = "set one such as Europe/Berlin; without TZ it is the machine's"
+            hint = "set one such as Europe/Berlin, or unset TZ to use the machine's"
             raise UsageError(f"TZ={self.env.get('TZ')!r} is not a time zone", hint) from None
         if self._now_text is not None:
             self.now = instant(self._now_text, "--now")
@@ -481,7 +481,7 @@ class Call:
             held[name] = output.each_text(value, lambda one: wanted if one == text else one)
         return wanted
 
-    def report(self, receipt: Any, *, repeated: str = "already there; nothing was written") -> int:
+    def report(self, receipt: Any, *, repeated: str = "it already exists; nothing was written") -> int:
         """Print a receipt.
 
         Args:
@@ -524,14 +524,14 @@ class Call:
             self.out.say(f"{would}changed back: {self.out.place(path, number)}: ", f"{old} → {new}")
             return
         if text is not None and not text.strip() and len(removed) > MOST_REMOVED:
-            self.say_note("taken out", path, before)
+            self.say_note("removed", path, before)
             return
         rows = vault.vault.note_lines(text or b"")
-        changes = [("taken out", row, number if at == 0 else None) for at, row in enumerate(removed)]
+        changes = [("removed", row, number if at == 0 else None) for at, row in enumerate(removed)]
         at = (number or 1) - 1
         for row in added:
             at = rows.index(row, at) if row in rows[at:] else at
-            changes.append(("put back", row, at + 1 if number else None))
+            changes.append(("restored", row, at + 1 if number else None))
             at += 1
         for change, row, place in changes[:MOST_LINES]:
             self.out.say(f"{would}{change}: {self.out.place(path, place)}: ", output.line(row.strip()))
@@ -632,7 +632,9 @@ class Call:
         price = f"at most {cost:.4f} US dollars" if cost is not None else "of unknown price"
         self.out.data(output.clean(str(prompt)))
         address = llm.endpoint or "the provider's own address"
-        self.out.say(f"dry run: {llm.name} at {address} would be asked this, about {counted(tokens, 'token')}, {price}")
+        self.out.say(
+            f"dry run: this would be sent to {llm.name} at {address}: about {counted(tokens, 'token')}, {price}"
+        )
         return None
 
 
@@ -955,7 +957,7 @@ def call_of(ctx: typer.Context) -> Call:
     return ctx.obj
 
 
-def one_only(given: Mapping[str, Any], hint: str = "give one of them") -> None:
+def one_only(given: Mapping[str, Any], hint: str = "give only one of them") -> None:
     """Refuse two arguments that exclude each other.
 
     Args:
@@ -1064,6 +1066,6 @@ def answer_in(source: str) -> str:
     Raises:
         UsageError: the file can't be read, or is not text.
     """
-    text = text_in(source, "name the file that holds the answer")
+    text = text_in(source, "name the file with the answer")
     vault.suspicion.check_text(text, "the answer")
     return text

@@ -26,7 +26,7 @@ USAGE, UNWRITABLE, BUG = 2, 5, 70
 WORLD = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EIO, errno.ENAMETOOLONG, errno.EMFILE}
 """Errors of the machine, not of the program: reported in a sentence, not as a bug."""
 
-DONE_LATER = "this is kept ({item}): the next command that writes into this vault does it"
+DONE_LATER = "this is kept ({item}): the next command that writes into this vault carries it out"
 """What is said of a command without text, such as a removal, that waits in the spool."""
 
 KEPT_TRACES = 10
@@ -188,7 +188,7 @@ def _aside(call: Call, text: str, command: str, source: str) -> str:
         return errors.reason(failed)
     except errors.StateError as failed:
         return errors.reason(errors.UnwritableError.of_lost(text, failed.message))
-    return f"what came {source} is kept in {path}"
+    return f"the input {source} is kept in {path}"
 
 
 def _left_in_the_pipe(argv: Sequence[str]) -> str:

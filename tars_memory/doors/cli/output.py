@@ -688,7 +688,7 @@ def hit_of(
         if not 1 <= number <= hits:
             raise errors.UsageError(
                 f"the last search has {counted(hits, 'hit')}: there is no hit {number}",
-                "search again, or name it in another way",
+                "search again, or name it another way",
             )
         path, at, url, checksum = values[4 * number - 4 : 4 * number]
         if not workspace.may_show(path):

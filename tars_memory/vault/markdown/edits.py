@@ -117,7 +117,7 @@ def _insert(data: bytes, bullets: Sequence[str], section: str) -> list[Splice]:
         if titled and _only_adds(before, after, new.start_line + 1, counts, heading=True):
             return [splice]
     raise ConflictError(
-        f"no place under the heading {section!r} takes a bullet without changing the lines around it",
+        f"a bullet under the heading {section!r} would change what is around it",
         "put a blank line or a new heading at the end of the note, then try again",
     )
 
@@ -193,7 +193,7 @@ def set_property(data: bytes, name: str, value: str) -> list[Splice]:
             return [Splice(found.start(2), end, now)] if data[found.start(2) : end] != now else []
     if last > 2 and not document.front_matter and document.text(2, last - 1).strip():
         raise ConflictError(
-            "the front matter can't be read", "mend it in an editor: it is YAML between two lines of ---"
+            "the front matter can't be read", "fix it in an editor: it is YAML between two lines of ---"
         )
     start = document.lines[last - 1].start
     return [Splice(start, start, b"%s: %s%s" % (name.encode(), new, document.ending(last)))] if new else []
@@ -218,7 +218,7 @@ def insert_heading(data: bytes, title: str) -> list[Splice]:
         if titled and _only_adds(document, after, new.start_line + 1, (), heading=True):
             return [bare]
     raise ConflictError(
-        f"no place for the heading {title!r} leaves the text around it as it is",
+        f"the heading {title!r} would change the text around it",
         "put a blank line at the end of the note, then try again",
     )
 
@@ -796,7 +796,7 @@ def reversed_by_text(data: bytes, spans: Sequence[Span]) -> list[Splice]:
     splices.sort()
     for earlier, later in pairwise(splices):
         if earlier.end > later.start or earlier.start == later.start:
-            raise ConflictError("the lines to take back now overlap")
+            raise ConflictError("the lines to undo now overlap")
     return splices
 
 
@@ -907,8 +907,8 @@ def _find_lines(texts: Sequence[bytes], added: Sequence[bytes], previous: bytes 
             near = [at for at in found if fits(landmark, at + shift)] if landmark and landmark.strip() else []
             if len(near) == 1 and (landmark not in masked or texts[near[0] + shift] in secret):
                 return near[0]
-    reason = "is there several times" if found and worded else "is no longer there"
-    raise ConflictError(f"the text to take back {reason}")
+    reason = "occurs several times" if found and worded else "is no longer there"
+    raise ConflictError(f"the text to undo {reason}")
 
 
 def _put_back(

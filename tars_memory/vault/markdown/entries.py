@@ -164,7 +164,7 @@ def bounded(text: str) -> str:
     if len(text) > MAX_CHARACTERS:
         raise UsageError(
             f"{len(text):,} characters are too many for one entry (at most {MAX_CHARACTERS:,})",
-            "save it as a note of its own in the vault: it is searched all the same",
+            "save it as a separate note in the vault: search finds it there, too",
         )
     return text
 
@@ -183,7 +183,7 @@ def neutralise(text: str) -> str:
     """
     text = visible(bounded(text))
     if not any(char.isprintable() and not char.isspace() for char in text):
-        raise UsageError("there is no text to keep", "say what to remember after the command")
+        raise UsageError("the text is empty", "give the text after the command")
     text = harmless(text)
     text = re.sub(r"^(?:`{3,}|~{3,})", _escaped, text)
     if number := re.match(r"(\d{1,9})(?=[.)](?:[ \t]|$))", text):
@@ -303,7 +303,7 @@ def heading(title: str) -> str:
     except UsageError:
         words = ""
     if not plain_heading(words):
-        raise UsageError(f"{title!r} is not a heading", "give a few words that begin with no #, as Work")
+        raise UsageError(f"{title!r} is not a heading", "give a few words that don't begin with #, such as Work")
     return words
 
 

@@ -84,7 +84,7 @@ class JournalEntry:
         if self.op == "remove":
             if data is not None and data != base_of(self.record):
                 raise ConflictError(
-                    f"{self.file} was made again since {self.txn} removed it", "move it away, then undo again"
+                    f"{self.file} was created again after {self.txn} removed it", "move it away, then undo again"
                 )
             return ()
         spans = unpack(self.record)
@@ -92,7 +92,7 @@ class JournalEntry:
             if self.op == "create":
                 return ()
             raise ConflictError(
-                f"{self.file} is gone, so {self.txn} can't be taken back\n{_undo_diff(self.file, spans)}",
+                f"{self.file} is gone, so {self.txn} can't be undone\n{_undo_diff(self.file, spans)}",
                 "bring the note back first",
             )
         current = digest(data)
@@ -111,15 +111,15 @@ class JournalEntry:
     def _refusal(self, data: bytes, spans: Sequence[edits.Span], why: str) -> ConflictError:
         """Return the error for a note that has changed too much, with the lines in question and what to do."""
         time = self.time[:16].replace("T", " ")
-        said = f"{self.file} has moved on since {self.txn} ({self.command} by {self.actor}, {time})"
-        others = "tars-memory history lists other writes, and tars-memory undo TXN takes one back"
+        said = f"{self.file} has changed since {self.txn} ({self.command} by {self.actor}, {time})"
+        others = "tars-memory history lists other writes, and tars-memory undo TXN undoes one"
         if self.op != "create":
             hint = f"make the change by hand; the difference shows it; {others}"
             return ConflictError(f"{said}: {why}\n{_undo_diff(self.file, spans)}", hint)
         then, now = result_of(self.record), data
         return ConflictError(
-            f"{said} made it; undo would remove what was changed:\n{_diff(self.file, ('made', then), ('now', now), 0)}",
-            f"if nothing of the note is needed, remove it by hand; {others}",
+            f"{said} created it; undo would remove later changes:\n{_diff(self.file, ('made', then), ('now', now), 0)}",
+            f"if you don't need the note, remove it by hand; {others}",
         )
 
 
@@ -269,7 +269,7 @@ def find_transactions(
         if wanted and name < min(wanted):
             break
         if wanted and name in wanted and group[0].undone:
-            raise NotFoundError(f"{name} is undone already", "tars-memory history shows what is in force")
+            raise NotFoundError(f"{name} is already undone", "tars-memory history lists all writes")
         ours = layout is None or bool([*of_scope(iter(group), layout)])
         if name in wanted if wanted else ours and not group[0].undone and group[0].undoes is None:
             found.append((name, group))
@@ -277,7 +277,7 @@ def find_transactions(
                 return found
     if wanted:
         missing = next(name for name in wanted if name not in dict(found))
-        raise NotFoundError(f"no write is called {missing}", "tars-memory history lists them")
+        raise NotFoundError(f"there is no write {missing}", "tars-memory history lists them")
     gaps = "; ".join(journal.gaps())
     if not found:
         raise NotFoundError("nothing to undo", gaps or "tars-memory history shows what was written")
@@ -294,8 +294,8 @@ def none_undone(error: ConflictError, name: str, others: Sequence[str]) -> Confl
         return error
     calls = [f"tars-memory undo {other}" for other in others[:MOST_NAMED]] + ["…"] * (len(others) > MOST_NAMED)
     count = counted(len(others) + 1, "write")
-    message = f"none of {count} was taken back: {name} stands in the way\n{error.message}"
-    return ConflictError(message, f"take back the others one by one: {'; '.join(calls)}")
+    message = f"none of {count} was undone: {name} prevents it\n{error.message}"
+    return ConflictError(message, f"undo the others one by one: {'; '.join(calls)}")
 
 
 def placed_items(journal: Journal, wanted: Collection[str]) -> set[str]:
@@ -687,8 +687,8 @@ def _refuse_rewritten(data: bytes, entry: JournalEntry, spans: Sequence[edits.Sp
         if now > then >= 0:
             line = next(text_of(line).strip() for line in edits.changed_lines(span)[0] if line.strip())
             raise ConflictError(
-                f"{line!r} was removed from {entry.file} by {entry.txn}, and was written again since",
-                "if it is needed once, there is nothing to do; else put it back by hand",
+                f"{line!r} was removed from {entry.file} by {entry.txn}, and has been written again since",
+                "if one copy is enough, there is nothing to do; if not, put it back by hand",
             )
 
 
@@ -716,13 +716,13 @@ def refuse_ambiguous(journal: Journal, entry: JournalEntry, data: bytes | None, 
             continue
         hint = f"tars-memory undo {later.txn} puts it back, and then {entry.txn} can be undone"
         if data is None and later.op == "remove":
-            raise ConflictError(f"{entry.file} was taken away by {later.txn} ({later.command})", hint)
+            raise ConflictError(f"{entry.file} was removed by {later.txn} ({later.command})", hint)
         for removed, written in map(edits.changed_texts, unpack(later.record)):
             missing.update(map(_said, removed))
             missing.subtract(map(_said, written))
         if line := next((line for line in present if missing[_said(line)] > 0), b""):
             raise ConflictError(
-                f"{text_of(line).strip()!r} is in {entry.file}, but {later.txn} ({later.command}) took such a line out",
+                f"{text_of(line).strip()!r} is in {entry.file}, but {later.txn} ({later.command}) removed such a line",
                 hint,
             )
 

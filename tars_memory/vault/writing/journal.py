@@ -123,7 +123,7 @@ class Journal:
 
     def gaps(self) -> list[str]:
         """Messages about :meth:`emptied` files, for output that lacks their writes."""
-        return [f"{path} was emptied: the writes that it recorded are missing here" for path in self.emptied()]
+        return [f"{path} was emptied: the writes that it recorded are missing" for path in self.emptied()]
 
     def damaged(self) -> dict[Path, int]:
         """The files with damaged lines and their number, for doctor; a torn last line does not count."""
@@ -172,7 +172,7 @@ class Journal:
             record = parse(line)
             if record is None and name in line:
                 raise ConflictError(
-                    f"a record of {txn} in the journal {self.folder} is damaged, so it can't be taken back as a whole",
+                    f"a record of {txn} in the journal {self.folder} is damaged, so it can't be undone as a whole",
                     "make the change by hand; tars-memory history shows the rest of it",
                 )
             if record is not None and record["txn"] < txn and record["t"] == "begin":
@@ -306,7 +306,7 @@ class Journal:
 
 def _unreadable(path: Path, error: OSError) -> UnwritableError:
     message = f"the journal can't be read: {path}: {error.strerror or error}"
-    return UnwritableError(message, "check the owner and the rights of the state folder, and its disk")
+    return UnwritableError(message, "check the owner and the permissions of the state folder, and its disk")
 
 
 def _is_emptied(path: Path) -> bool:

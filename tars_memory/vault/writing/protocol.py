@@ -161,7 +161,7 @@ class Job:
         """Keep another program's file that can't be put in place, and add a notice."""
         where = keep_in_limbo(self.root, self.folder, name)
         self.notices.append(
-            f"{self.record['file']}: a save of another program is kept as {where}: compare and remove it"
+            f"{self.record['file']}: a version saved by another program is kept as {where}: compare, then remove it"
         )
 
 
@@ -707,12 +707,12 @@ def _settle_remnant(
         # Another program saved just before the exchange, and we were killed before we saw it: its text stays.
         unplaced = put_back(folder, name, remnant, str(record["temp"]), note.stat, exchange, record["new"])
         if unplaced is None:
-            return False, [f"{record['file']}: a save that a killed process had displaced is back"]
+            return False, [f"{record['file']}: a version that a killed process had displaced has been restored"]
         remnant = unplaced
     elif current == record["old"] and result_of(record, note.data).startswith(kept.data):
         return False, _remove_temp(folder, remnant)  # our own text, half written
     where = keep_in_limbo(root, folder, remnant)
-    notice = f"{record['file']}: a text that a killed process left behind is kept as {where}: compare and remove it"
+    notice = f"{record['file']}: a text that a killed process left behind is kept as {where}: compare, then remove it"
     return _is_applied(note, record), [notice]
 
 

@@ -347,7 +347,7 @@ class Store:
         if record is not None:
             return [f"{record['command']} {record['txn']} on {record['file']} was not finished"]
         cut = self.journal.interrupted_transaction(next(self.journal.records(), None))
-        return [f"{cut} was not finished and will be taken back"] if cut else []
+        return [f"{cut} was not finished and will be undone"] if cut else []
 
     def leftovers(self) -> list[str]:
         """Paths of our files beside notes, relative to the vault, that belong to no write in progress.
@@ -497,7 +497,7 @@ class Spool:
             data = json.dumps({"command": command, "arguments": arguments}).encode("ascii")
             replace_file(self.folder / f"{item}.json", data)
         except OSError as error:
-            why = f"{self.folder}: {error.strerror or error}; mend that, then try again"
+            why = f"{self.folder}: {error.strerror or error}; fix that, then try again"
             if command in REMOVALS:
                 raise errors.UnwritableError(f"{command} was not done, and can't be kept for later", why) from error
             typed = " ".join(str(arguments[name]) for name in ("title", "text") if arguments.get(name))
@@ -665,7 +665,7 @@ class Spool:
         except FileNotFoundError:
             return []
         except OSError as error:
-            hint = "check its owner and rights; tars-memory doctor looks for the cause"
+            hint = "check its owner and permissions; tars-memory doctor looks for the cause"
             raise errors.UnwritableError(f"can't read the spool {self.folder}: {error.strerror}", hint) from error
         return sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
 

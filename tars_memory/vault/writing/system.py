@@ -111,7 +111,7 @@ class VaultLock:
             if not locked:
                 raise BusyError(
                     f"the vault is busy: {self.holder() or 'another process'} holds the lock",
-                    f"waited {self.timeout:g} s; try again when it has ended",
+                    f"waited {self.timeout:g} s; try again when it has finished",
                 )
 
     def _wait(self, fd: int, deadline: float) -> bool:

@@ -114,7 +114,7 @@ def writing(path: str) -> Iterator[None]:
 
 _HINTS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk (df -h; for files, df -i), then try again"),
-    **dict.fromkeys((errno.EACCES, errno.EPERM), "check the owner and the rights of that file and its folder"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "check the owner and the permissions of that file and its folder"),
     errno.EROFS: "the file system is mounted read-only",
     errno.EFBIG: "this process may not write a file of that size: ulimit -f",
     errno.EIO: "the disk reported an error: check it, and your backup",
@@ -169,9 +169,7 @@ class Transaction:
             last = journal.open(now)
             if journal.cut_bytes:
                 notice = f"the journal {journal.folder} ended within a line, as a crash leaves it: the last"
-                notice += (
-                    f" {counted(journal.cut_bytes, 'byte')} are taken out, and a write may be missing from history"
-                )
+                notice += f" {counted(journal.cut_bytes, 'byte')} are removed, and a write may be missing from history"
                 store.notices.append(notice)
             self._settle()
             cut = journal.interrupted_transaction(last)
@@ -218,7 +216,7 @@ class Transaction:
             self.command, self._rolling_back = command, None
             self._count = 0
             self.written.clear()
-        self._store.notices.append(f"{name} was cut off and is taken back: do it again")
+        self._store.notices.append(f"{name} was interrupted and is undone: do it again")
 
     def _roll_back(self, name: str) -> None:
         """Undo the writes of a transaction; if the disk has no room for that, the next writer does it.
@@ -243,7 +241,7 @@ class Transaction:
                     is_ours_blocked = isinstance(error, UnwritableError) and name == self.id
                     if is_ours_blocked or getattr(error.__cause__, "errno", None) in DISK_ERRORS:
                         raise
-                    failures.append(f"{entry.file} keeps what {name} wrote, which could not be taken back: {error}")
+                    failures.append(f"{entry.file} keeps what {name} wrote, which could not be undone: {error}")
             notices += failures
             self._settle()
             self.mark(name, done=True)
@@ -253,7 +251,7 @@ class Transaction:
             if self._rolling_back:
                 raise
             if self.written:
-                notices.append(f"what {name} wrote is taken back by the next write: {error.message}")
+                notices.append(f"the next write undoes what {name} wrote: {error.message}")
 
     def undo_write(self, entry: JournalEntry, undoes: str | None = None) -> None:
         """Undo one write.
@@ -272,7 +270,7 @@ class Transaction:
             return
         if entry.purged:
             message = f"the text of {entry.txn} was forgotten for good: it can't be undone"
-            raise ConflictError(message, "tars-memory history lists others, and tars-memory undo TXN takes one back")
+            raise ConflictError(message, "tars-memory history lists others, and tars-memory undo TXN undoes one")
         if entry.op == "remove":
             attributes = (int(record["dress"][0]), int(record["dress"][1])) if "dress" in record else None
             self.write(
@@ -366,7 +364,7 @@ class Transaction:
                     self.written.append(written)
                 return written
         raise ConflictError(
-            f"{path} changes faster than it can be written", "try again when the other program no longer saves it"
+            f"{path} changes faster than it can be written", "try again when the other program has stopped saving it"
         )
 
     def vouch(self, path: str, lines: Collection[bytes]) -> Written:
@@ -386,7 +384,7 @@ class Transaction:
         texts = (Splice(start, end, data[start:end]) for start, end in body)
         splices = [splice for splice in texts if edits.without_ending(splice.data) in lines]
         if not set(lines) <= {edits.without_ending(splice.data) for splice in splices}:
-            raise ConflictError(f"{path} changed: a line is not there any more", "look again")
+            raise ConflictError(f"{path} changed: a line is gone", "look again")
         spans = edits.spans_of(data, splices)
         if not self._store.dry_run and spans:
             with writing(path):
@@ -416,7 +414,7 @@ class Transaction:
                 self.written.append(written)
                 return written
         raise ConflictError(
-            f"{path} changes faster than it can be removed", "try again when the other program no longer saves it"
+            f"{path} changes faster than it can be removed", "try again when the other program has stopped saving it"
         )
 
     def remove_empty(self, path: str) -> None:
@@ -691,7 +689,7 @@ class Transaction:
         except (NotPlainError, PermissionError) as error:
             # One note that can't be reached must not keep all others from being written.
             unreachable = True
-            notices = [f"{record['file']}: {record['command']} was cut off and can't be settled: {error}"]
+            notices = [f"{record['file']}: {record['command']} was interrupted and can't be completed: {error}"]
         end = {**protocol.end_record(record, ok), "recovered": True}
         if unreachable:
             end["left"] = True
@@ -727,7 +725,7 @@ def _refuse_unwritable_text(path: str, data: bytes) -> None:
         raise UnwritableError(WRONG_ENCODING.format(path, wide), CONVERTED)
     if has_markers(data):
         hint = "choose between the two versions there first"
-        raise UnwritableError(f"{path} holds unresolved conflict markers (<<<<<<<)", hint)
+        raise UnwritableError(f"{path} has unresolved conflict markers (<<<<<<<)", hint)
 
 
 def _refuse_mixed_encoding(path: str, data: bytes, splices: Sequence[Splice]) -> None:

@@ -306,8 +306,8 @@ def _read(path: Path) -> tuple[bytes, list[_Forgotten], list[bytes]]:
             foreign.append(line)
     if not salt and (records or foreign):
         raise errors.SettingsError(
-            f"{path} has lost its first line (the salt), so what was forgotten is not recognised; it is left as it is",
-            "put it back from a backup; or move it away: old conversations may then bring back what was forgotten",
+            f"{path} has lost its first line (the salt): forgotten statements are not recognised; it was not changed",
+            "put it back from a backup; or move it away: old conversations may then bring forgotten statements back",
         )
     return salt or os.urandom(16), records, foreign
 

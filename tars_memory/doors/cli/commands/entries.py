@@ -389,7 +389,7 @@ def _change(call: Call, verb: str, rest: list[str], since: date | None, until: d
     code = call.report(receipt, repeated="nothing was written")
     if receipt.written and not call.out.json:
         text = line(cli.output.masked_value(receipt.text, call.out.notes, receipt.path))
-        call.out.say(f"now: {text}" if ends else f"taken out: {text}")
+        call.out.say(f"now: {text}" if ends else f"removed: {text}")
     return code
 
 

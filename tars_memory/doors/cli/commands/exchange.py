@@ -301,7 +301,7 @@ def _show_sources(call: Call, found: dict[str, Any]) -> int:
     """Print the sources, and how many conversations they hold."""
     if call.answered(found, found["notices"]):
         return 0
-    rows = [(line(source["path"]), "" if source["there"] else "not there") for source in found["sources"]]
+    rows = [(line(source["path"]), "" if source["there"] else "missing") for source in found["sources"]]
     show_rows(call.out, rows, ("log or folder", ""), of_notes=False)
     if found["sources"]:
         conversations = counted(found["conversations"], "conversation")

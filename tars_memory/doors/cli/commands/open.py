@@ -127,7 +127,7 @@ def _hit(call: Call, number: str) -> tuple[str, int, str | None]:
         if number:
             with contextlib.suppress(NotFoundError):
                 return _note(call, number)
-            error.message += f", and no note is called {number!r}"
+            error.message += f", and no note has the name {number!r}"
         raise
 
 

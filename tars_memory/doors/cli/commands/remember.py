@@ -248,7 +248,7 @@ def forget(
         if receipt.removed and not quiet:
             call.say_change(receipt.path, receipt.line, receipt.removed, b"")
         for copy in getattr(receipt, "touched", ()):
-            _say_copy(call, copy, "would be taken out" if call.dry_run else "taken out", quiet=quiet)
+            _say_copy(call, copy, "would be removed" if call.dry_run else "removed", quiet=quiet)
         for copy in getattr(receipt, "withheld", ()):
             _say_copy(call, copy, "would be withheld" if call.dry_run else "withheld", quiet=quiet)
     return call.report(receipt, repeated="nothing was removed")
@@ -471,7 +471,7 @@ def _say_undone(call: Call, write: "Written", moved: dict[str, str]) -> None:
     elif write.path in moved:
         call.out.say(f"{would}moved back: {call.out.path(moved[write.path])} → {call.out.path(write.path)}")
     elif write.created:
-        call.say_note("put back", write.path, write.text)
+        call.say_note("restored", write.path, write.text)
     else:
         call.say_change(write.path, write.line, write.before, write.after, write.text)
 
@@ -509,7 +509,7 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
         call.out.say_always(
             f"and {counted(len(notes) - SHOWN_NOTES, 'more note')}: tars-memory undo --dry-run --json lists them"
         )
-    return [*writes] if call.confirmed("take it back?" if len(writes) == 1 else "take them back?") else []
+    return [*writes] if call.confirmed("undo it?" if len(writes) == 1 else "undo them?") else []
 
 
 def _difference(path: str, now: bytes | None, then: bytes) -> list[str]:

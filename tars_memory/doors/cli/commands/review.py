@@ -437,7 +437,9 @@ def _show_archived(call: Call, archived: "curation.tidying.archive.Archived", ap
     if not call.answered(archived, archived.notices, call.dry_run_notice(writes=apply and bool(archived.plan))):
         _show_plan(call, archived.plan)
         if archived.failed:
-            call.out.say("what is kept could not be moved: check the owner and the rights of the notes and of archive/")
+            call.out.say(
+                "what is kept could not be moved: check the owner and the permissions of the notes and of archive/"
+            )
         elif not moves:
             call.out.say("no daily note needs to move")
         elif not apply:

@@ -61,7 +61,7 @@ def sleep(
     if undo:
         txns = nights.undo(memory)
         if not call.answered({"undone": txns}):
-            call.out.data(f"{counted(len(txns), 'write')} of the last night taken back")
+            call.out.data(f"{counted(len(txns), 'write')} of the last night undone")
         return 0
     (call.out.progress() or call.out.announce)("doing a night's work", 0, 0)
     night = nights.sleep(memory, sources or ())
@@ -228,7 +228,7 @@ def _cron_word(word: str) -> str:
     if word.isprintable() and not set("%\\") & set(word):
         return shlex.quote(word)
     if word.endswith("\n"):
-        raise UsageError(f"a crontab can't hold {word!r}", "give the folder a name that doesn't end in a line break")
+        raise UsageError(f"a crontab can't contain {word!r}", "give the folder a name that doesn't end in a line break")
     octal = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b"%\\'" else f"\\{byte:03o}" for byte in os.fsencode(word)
     )
