@@ -160,7 +160,7 @@ def test_hints_name_the_program_as_it_was_called(
     assert f"\n  {name} list shows entries" in told("show", "tea")
     assert f"{name} list shows them" in told("show") and f"for example: {name} log " in told("log", " ")
     assert f"one: {name} help search\n" in told("--help")
-    assert f"\n  {name} --help lists them\n" in told("xyzzy")
+    assert f"\n  {name} --help lists them; to search: {name} search xyzzy\n" in told("xyzzy")
     assert "no entry 'run tars-memory list'" in told("show", "run tars-memory list"), "what was typed stays"
     told("remember", "run tars-memory list")
     assert ": - run tars-memory list" in told("undo", "--yes"), "and so do the words of a note"

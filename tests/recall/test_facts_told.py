@@ -162,9 +162,14 @@ def test_facts_are_found_by_words_of_a_name_in_any_script(tmp_path: Path, name: 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("Ana", "similar names: Anna, Anna Kelly"), ("kely", "similar names: Anna Kelly"), ("jossé", "similar names: José Müller"),
-     ("Ivan", "have ended"), ("nobody at all", "")],
-)  # fmt: skip
+    [
+        ("Ana", "similar names: Anna, Anna Kelly"),
+        ("kely", "similar names: Anna Kelly"),
+        ("jossé", "similar names: José Müller"),
+        ("Ivan", "have ended"),
+        ("nobody at all", ""),
+    ],
+)
 def test_where_nobody_is_called_so_near_names_are_told(tmp_path: Path, name: str, said: str) -> None:
     root = make_vault(tmp_path / "vault", {"Facts.md": PEOPLE})
     env = {"TARS_MEMORY_HOME": str(tmp_path / "home")}
