@@ -160,6 +160,7 @@ WORTH = [
     ("it", "domani ho un esame", "Il 2026-11-22 ho un esame"),
     ("nl", "Ik ben allergisch voor noten.", "Ik ben allergisch voor noten"),
     ("nl", "Ik eet geen vlees meer.", "Ik eet geen vlees meer"),
+    ("nl", "Ik ben hoofdverpleegkundige.", "Ik ben hoofdverpleegkundige"),
     ("nl", "Mijn dochter heet Fenna.", "Mijn dochter heet Fenna"),
     ("nl", "Wij koken voortaan op zondag samen.", "Wij koken voortaan op zondag samen"),
     ("nl", "Voortaan ga ik op dinsdag zwemmen.", "Voortaan ga ik op dinsdag zwemmen"),

@@ -1387,6 +1387,25 @@ def test_languages_and_origins_are_facts(said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("Onthoud: Bram slaapt tot tien uur.", "Bram slaapt tot tien uur"),
+        ("Houd er rekening mee dat Sjoerd doof is.", "Sjoerd doof is"),
+        ("Retiens que le bureau de Lille ferme en août.", "Le bureau de Lille ferme en août"),
+        ("Garde à l'esprit que Paul est sourd.", "Paul est sourd"),
+        ("Guarda na memória que a Vera é canhota.", "A Vera é canhota"),
+        ("Guarda en tu memoria que Nuria es zurda.", "Nuria es zurda"),
+        ("Segnati: il gatto si chiama Briciola.", "Il gatto si chiama Briciola"),
+        ("Behalte im Kopf, dass Edda keine Milch trinkt.", "Edda keine Milch trinkt"),
+        ("Commit this to memory: the alarm tests run on Mondays.", "The alarm tests run on Mondays"),
+    ],
+)
+def test_a_request_to_remember_is_read_in_its_language_whatever_the_others_are(said: str, wanted: str) -> None:
+    for turns in ((said,), ("How do I sort a list in Python?", "By sorted().", said, "Noted.", "Thanks, that helps.")):
+        assert kept(*turns) == [wanted]
+
+
+@pytest.mark.parametrize(
     "said",
     [
         "Customers often tell me 'I'm vegan and I hate raisins'.",

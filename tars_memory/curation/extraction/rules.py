@@ -320,20 +320,35 @@ def _languages(turns: Sequence[Turn]) -> list[str]:
     """Return the language code of each turn; empty for a language that we don't know.
 
     One word may decide the language of a short turn, and Czech, Turkish or Swedish share some words with ours. So if
-    the conversation as a whole is in no known language, neither are its short turns.
+    the conversation as a whole is in no known language, neither are its short turns that request nothing.
     """
-    codes = [language_of(turn.text) for turn in turns]
+    requests = [_languages_of_request(turn.text) for turn in turns]
+    codes = [
+        code if code in known or not known else known[0]
+        for code, known in zip((language_of(turn.text) for turn in turns), requests, strict=True)
+    ]
     if not language_of(" ".join(turn.text for turn in turns if len(turn.text) <= MOST_TALK)):
-        return [code if not _is_short(turn.text) else "" for code, turn in zip(codes, turns, strict=True)]
+        return [
+            "" if _is_short(turn.text) and not known else code
+            for code, turn, known in zip(codes, turns, requests, strict=True)
+        ]
     lengths: Counter[str] = Counter()
     for code, turn in zip(codes, turns, strict=True):
         lengths[code] += len(turn.text)
     del lengths[""]
     usual = max(lengths, key=lambda code: lengths[code], default="")
     return [
-        code if code == usual else language_of(turn.text, usual) or _language_of_short(turn.text, usual)
-        for code, turn in zip(codes, turns, strict=True)
+        code if known or code == usual else language_of(turn.text, usual) or _language_of_short(turn.text, usual)
+        for code, turn, known in zip(codes, turns, requests, strict=True)
     ]
+
+
+def _languages_of_request(text: str) -> list[str]:
+    """Return the languages in which a text begins with a request to remember something: what is said in few words
+    behind it (``Onthoud: Bram slaapt``) may not show its language.
+    """
+    plain = text.replace("’", "'")
+    return [code for code in LANGUAGES if any(form.match(plain) for form, _ in language(code).forms("asked"))]
 
 
 def _is_short(text: str) -> bool:
