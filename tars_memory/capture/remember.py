@@ -249,7 +249,7 @@ class Caller:
         item: the id that this command gets in the spool if its words can't be written, or None. The write records it as
             well, so that a caller that also keeps the words never has them written twice.
         kept: the folder for words that can't be placed; None keeps them nowhere.
-        again: calls a command by its name with the arguments from the spool; None leaves the items there.
+        run_command: calls a command by its name with the arguments from the spool; None leaves the items there.
     """
 
     def __init__(
@@ -332,13 +332,10 @@ class Caller:
         Raises:
             UsageError: it is not text, see :func:`tars_memory.vault.suspicion.check_text`.
         """
-        attended = self.attended
         check_text(text)
         if unseen := count_invisible(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
-        if attended or not suspicious(before + text + after):
-            return text
-        return self.without_credentials(text, before, after)
+        return text if self.attended else self.without_credentials(text, before, after)
 
     def without_credentials(self, text: str, before: str = "", after: str = "") -> str:
         """Return a text with credentials masked, as :meth:`masked`, but also where nobody at a terminal was asked."""

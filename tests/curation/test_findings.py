@@ -36,7 +36,7 @@ def look(
     )
     role = role_of(LAYOUT, path)
     assert role is not None
-    note = TidyNote(Note.of(LAYOUT, path, data), role, day=LAYOUT.day_of(path))
+    note = TidyNote(Note.of(LAYOUT, path, data), role)
     found = found_in(note, world)
     assert [each for each in found if each.fixable] == fixable(note, world)
     assert len({each.id for each in found}) == len(found)

@@ -7,7 +7,6 @@ Finding problems writes nothing. Fixes are limited in number per run, each remov
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -112,21 +111,18 @@ class TidyNote:
     Attributes:
         path: relative to the vault.
         role: see :data:`Role`.
-        day: of a daily note, else None.
         document: its structure.
         entries: its bullets with words.
         parents: by a bullet's line, the line of the bullet that it is nested in; 0 for none.
     """
 
-    __slots__ = ("_headings", "day", "document", "entries", "parents", "path", "role")
+    __slots__ = ("document", "entries", "parents", "path", "role")
 
-    def __init__(self, note: Note, role: Role, *, day: date | None = None) -> None:
+    def __init__(self, note: Note, role: Role) -> None:
         self.path = note.path
         self.role = role
-        self.day = day
         self.document = note.document
         self.entries = [entry for entry in note.entries if not is_empty_item(entry.raw)]
-        self._headings = [section.start_line for section in self.document.sections]
         self.parents: dict[int, int] = {}
         open_bullets: list[tuple[int, int]] = []
         for bullet in self.document.bullets:
@@ -145,7 +141,7 @@ class TidyNote:
 
     def place(self, line: int) -> tuple[int, int]:
         """Return where a bullet is: the first lines of its section and of the bullet that it is nested in (0: none)."""
-        return self._headings[max(0, bisect_right(self._headings, line) - 1)], self.parents.get(line, 0)
+        return self.document.section_at(line).start_line, self.parents.get(line, 0)
 
 
 @dataclass(frozen=True)
@@ -335,14 +331,15 @@ def without_mark(note: TidyNote, world: World) -> Iterator[Finding]:
 
 def _is_past(note: TidyNote, world: World) -> bool:
     """Whether a note is not the daily note of today or of a later day."""
-    return note.day is None or note.day < world.today
+    day = world.layout.day_of(note.path)
+    return day is None or day < world.today
 
 
 def _state_problem(text: str) -> str:
     """Return why a state in square brackets, at either end of a line, is not read as one; empty if there is none."""
     states = "|".join(entries.STATES)
     found = re.search(rf"^\[(?:{states})\]|(?<=\s)\[(?:{states})\]$", text, re.IGNORECASE)
-    return f"{found[0]} is read as text: one state counts, in small letters, right behind the time" if found else ""
+    return f"{found[0]} is read as text: a line has one state, small, between its time and a blank" if found else ""
 
 
 def _time_problem(text: str, *, timed: bool) -> str:
@@ -903,7 +900,7 @@ def note_of(ctx: Caller, note: Note) -> TidyNote:
     """Return a note as finders take it."""
     role = role_of(ctx.layout, note.path)
     assert role is not None
-    return TidyNote(note, role, day=ctx.layout.day_of(note.path) if role == "daily" else None)
+    return TidyNote(note, role)
 
 
 def quiet_ids(ctx: Caller) -> set[str]:
