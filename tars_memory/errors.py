@@ -29,7 +29,7 @@ def counted(number: int, noun: str, many: str = "") -> str:
 
 
 def behind(files: int, *, goes_on: bool = False) -> str:
-    """Return the notice that the index lacks the present state of so many files.
+    """Return the notice that the index is behind by this many files.
 
     Args:
         files: their number.
@@ -40,15 +40,15 @@ def behind(files: int, *, goes_on: bool = False) -> str:
 
 
 def counted_lines(number: int, noun: str, lines: int) -> str:
-    """Return a number with its noun, and with that of its lines if they are more: ``2 proposals (7 lines)``.
+    """Return a number with its noun, and with its number of lines if there are more of them: ``2 proposals (7 lines)``.
 
-    ``extract`` and lists count the lines, a walk asks about proposals: each number says which it is.
+    ``extract`` and lists count the lines, the walk asks about proposals: each number says what it counts.
     """
     return counted(number, noun) + (f" ({counted(lines, 'line')})" if lines != number else "")
 
 
 def shortened(text: str, most: int) -> str:
-    """Cut a text to at most so many characters, for use in a sentence."""
+    """Cut a text to at most this many characters, for use in a sentence."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
@@ -69,7 +69,7 @@ def legible(text: str) -> str:
 
 
 class TarsError(Exception):
-    """A failure the person can act on.
+    """A failure that the person can act on.
 
     Args:
         message: what happened, and to which file.
@@ -95,7 +95,7 @@ class SettingsError(UsageError):
 
 
 class StateError(SettingsError):
-    """A file of our own state can't be used, and going on without it would not be safe."""
+    """A file of our own state can't be used, and it would not be safe to continue without it."""
 
     exit_code = 5
 
@@ -165,7 +165,7 @@ class ModelUnavailableError(TarsError):
 
 
 class TeamIndexError(TarsError):
-    """A team's index in PostgreSQL can't be asked or published."""
+    """A team's index in PostgreSQL can't be read or published."""
 
     exit_code = 7
 
@@ -184,7 +184,7 @@ def did_you_mean(names: list[str]) -> str:
 
 
 def installing(extra: str, options: str = "") -> str:
-    """Return the command that installs an extra of this program into the environment that it runs in."""
+    """Return the command that installs an extra of this program into the environment in which it runs."""
     requirement = f"{options}'tars-memory[{extra}]'"
     if sys.prefix in (sys.base_prefix, os.environ.get("VIRTUAL_ENV")):
         return f"pip install {requirement}"

@@ -46,7 +46,7 @@ class Memory:
     Args:
         vault: the vault's folder; None: :class:`tars_memory.workspace.Workspace` looks for one. Or a workspace that is
             already open.
-        embedder: makes vectors instead of the model that is set.
+        embedder: makes vectors in place of the configured model.
         opening: ``actor``, ``interactive``, ``now``, ``dry_run``, ``env`` and ``project``, as for the workspace.
 
     Attributes:
@@ -90,7 +90,7 @@ class Memory:
 
     @contextmanager
     def writers(self) -> Iterator[curation.extraction.extract.Within]:
-        """Give a function that opens the same vault with a project and returns its writer; the end closes them all."""
+        """Yield a function that opens the same vault with a project and returns its writer; the end closes them all."""
         with ExitStack() as others:
             yield lambda project: others.enter_context(self.within(project)).workspace.capture
 
@@ -104,8 +104,8 @@ class Memory:
 
         Args:
             path: the vault's folder.
-            ask: asks whether today's note is to be where the vault's notes of days are; without it they must
-                be a diary of many days.
+            ask: asks whether to keep today's note where the vault's daily notes are; without it that happens only for a
+                diary of many days.
             opening: as for :class:`Memory`.
 
         Raises:
@@ -120,7 +120,7 @@ class Memory:
         report = vault.template.fill_vault(opened.vault, store, opened.now().date(), ask)
         if not dry_run and opened.settings.places.has_used(opened.root):
             opened.made_from = here()
-            with suppress(TarsError):  # the texts wait on, and the next command that writes says why
+            with suppress(TarsError):  # the texts keep waiting, and the next command that writes says why
                 capture.remember.place_spool(cls(opened).workspace.capture())
         elif not dry_run:
             opened.notices.append(
@@ -164,7 +164,7 @@ class Memory:
         A playbook that is included whole counts as used today; the state folder records that.
 
         Args:
-            question: in plain words; without one the answer holds no recalled lines.
+            question: in plain words; without one, nothing is recalled.
             budget: maximum number of tokens (2,000).
             days: number of daily notes: 1 is today's, more are the latest ones; None: the setting.
             file_cap: maximum number of characters of an always loaded note; None: the setting.
@@ -189,7 +189,7 @@ class Memory:
         return capture.remember.today(self.workspace.capture(writes=False))
 
     def show(self, target: str) -> Entry:
-        """Return the entry with this REF, or the only entry that holds these words."""
+        """Return the entry with this REF, or the only entry that contains these words."""
         ctx = self.workspace.capture(writes=False)
         return capture.amend.find(ctx, self.workspace.resolve_proposal(target), anywhere=True)
 
@@ -219,7 +219,7 @@ class Memory:
         Args:
             limit: maximum number of writes; None for all.
             path: only writes to this note.
-            masked: mask what was a credential among the lines of its note, whatever the note holds now.
+            masked: mask what was a credential in its note at the time, whatever the note contains now.
         """
         store, notices = self.workspace.store(writes=False), self.workspace.notices
         ours = vault.writing.history.of_scope(store.history(path=path), self.workspace.vault.layout)
@@ -241,9 +241,9 @@ class Memory:
         """List the facts that hold today, or held on another day, in the order of Facts.md.
 
         Args:
-            about: a name, or words of one, as subject or object; an exact match comes first. None: all facts.
+            about: a name, or part of one, as subject or object; an exact match comes first. None: all facts.
             as_of: the day; None: today.
-            everything: include facts that have ended or not begun.
+            everything: include facts that have ended or not yet begun.
             project: include its facts; None: the chosen project; ``none``: no project.
             topics: only facts with all of these tags, as for :meth:`search`.
         """
@@ -307,7 +307,7 @@ class Memory:
         return self.workspace.ask(lambda reader: recall.names.path_of_note(reader, whole, name, scope=scope))
 
     def place(self, name: str) -> recall.names.NamedPlace:
-        """Find the place that a name stands for: a note as in :meth:`note_called`, an entry by its REF,
+        """Find the place that a name refers to: a note as in :meth:`note_called`, an entry by its REF,
         ``Note#Heading``, ``Note#^id``, or the only heading with this title.
 
         Raises:
@@ -327,12 +327,12 @@ class Memory:
             return recall.names.NamedPlace(entry.path, entry.line, block_id=entry.block_id)
 
     def tags(self, *, project: str | None = None) -> builtins.list[recall.names.TagCount]:
-        """List all tags by name, with their number of notes. A tag also counts the notes of tags nested below it."""
+        """List all tags by name, each with its number of notes, including those of tags nested below it."""
         scope = self.workspace.scope(project)
         return self.workspace.ask(lambda reader: recall.names.tags(reader, scope=scope))
 
     def tagged(self, tag: str, *, project: str | None = None) -> builtins.list[recall.names.Tagged]:
-        """List the notes that have a tag or one nested below it, and the lines that hold it.
+        """List the notes that have a tag or one nested below it, and the lines that have it.
 
         Raises:
             NotFoundError: no note has the tag.
@@ -341,7 +341,7 @@ class Memory:
         return self.workspace.ask(lambda reader: recall.names.tagged(reader, whole, tag, scope=scope))
 
     def related(self, name: str, *, limit: int = 10, project: str | None = None) -> tuple[str, builtins.list[NearNote]]:
-        """Return the path of the note with this name, and the notes near it with the reasons, best first.
+        """Return the path of the note with this name, and the related notes with the reasons, best first.
 
         Args:
             name: its title, file name or alias, or its path.
@@ -363,8 +363,8 @@ class Memory:
 
     def sql(self, query: str, *, seconds: float = SQL_SECONDS) -> index.tables.TableQuery:
         """Run one SELECT over the tables ``notes``, ``lines``, ``entries``, ``facts``, ``links`` and ``tags``
-        (:data:`tars_memory.index.tables.TABLES`). They hold the chosen project and the notes outside projects, and no
-        conversation.
+        (:data:`tars_memory.index.tables.TABLES`). They contain the notes of the chosen project and those outside
+        projects, but no conversations.
 
         Args:
             query: one statement that only reads these tables.
@@ -486,8 +486,8 @@ class Memory:
         """Return the caller of a write, after applying the ticks in Review.md.
 
         Args:
-            text: it is not lost if the write fails; None for a write without a text.
-            writes: False only to look.
+            text: kept if the write fails; None for a write without a text.
+            writes: False only to read.
         """
         if writes:
             self.workspace.apply_pending_ticks()
@@ -530,16 +530,16 @@ class Memory:
         return capture.remember.log(self._writer(text), text)
 
     def daily(self, day: date | None = None) -> Receipt:
-        """Return the note of a day (today); make it from the vault's daily template if it is missing."""
+        """Return the note of a day (today); create it from the vault's daily template if it is missing."""
         day = day or self.workspace.now().date()
         missing = self.workspace.vault.look(self.workspace.vault.daily_path(day)) is None
         return capture.notes.daily(self.workspace.capture(writes=missing), day)
 
     def new(self, title: str, text: str = "", *, beside: str = "") -> Receipt:
-        """Make a note where Obsidian puts new ones. Never overwrites an existing note.
+        """Create a note where Obsidian puts new ones. Never overwrites an existing note.
 
         Args:
-            title: its name, behind folders of the vault (``recipes/Rye``).
+            title: its name, which may begin with folders of the vault (``recipes/Rye``).
             text: its text, which follows that of the template.
             beside: the folder that counts as the current one, relative to the vault.
 
@@ -549,11 +549,11 @@ class Memory:
         return capture.notes.new(self._writer(text or title), title, text, beside=beside)
 
     def learn(self, title: str, steps: str, *, when: str = "") -> Receipt:
-        """Make a playbook. Unless a person at a terminal calls, it waits for the person's review.
+        """Create a playbook. Unless a person at a terminal calls, it waits for the person's review.
 
         Args:
             title: the playbook's title.
-            steps: markdown, or a step a line.
+            steps: markdown, or one step per line.
             when: when to use it.
 
         Raises:
@@ -582,7 +582,8 @@ class Memory:
         return capture.notes.read_topic(self.workspace.capture(writes=False), agent, name)
 
     def pin(self, name: str, *, pinned: bool = True) -> Receipt:
-        """Keep an unused playbook in prompts, or no longer (``pinned=False``); ``name`` as for :meth:`playbook`."""
+        """Keep an unused playbook in prompts, or stop keeping it (``pinned=False``); ``name`` as for
+        :meth:`playbook`."""
         return capture.notes.pin(self._writer(), self._playbook(name).path, pinned=pinned)
 
     def headings(self, name: str) -> tuple[str, builtins.list[capture.notes.Heading]]:
@@ -629,14 +630,14 @@ class Memory:
     def edit(self, target: str, text: str, *, tags: Iterable[str] = (), bare: bool = False) -> Receipt:
         """Change the text of an entry. ``target`` is its REF, ``path:line``, or words that only this entry contains.
 
-        The entry's tags and fields stay unless the text brings its own; ``tags`` are added, ``bare`` keeps none.
+        The entry's tags and fields stay unless the text has its own; ``tags`` are added; ``bare`` keeps none.
         """
         return capture.amend.edit(
             self._writer(text), self.workspace.resolve_proposal(target), text, tags=tuple(tags), bare=bare
         )
 
     def copies(self, target: str) -> jobs.forgetting.Copies:
-        """Find what :meth:`forget` would take out, and what would stay."""
+        """Find what :meth:`forget` would remove, and what would stay."""
         lines = partial(jobs.forgetting.talk_lines, self.workspace)
         return jobs.forgetting.copies_of(self.workspace.capture(writes=False), self._to_forget(target), lines)
 
@@ -654,18 +655,18 @@ class Memory:
     def forget(
         self, target: str, *, everywhere: bool = False, also: Iterable[TalkLine] = (), parts: bool = True
     ) -> Forgotten:
-        """Remove a statement from every note that holds it, or withhold what was only said in a conversation. The
+        """Remove a statement from every note that has it, or withhold what was only said in a conversation. The
         notices say which copies remain.
 
-        Until an undo, extraction skips earlier conversation text that holds the statement.
+        Until an undo, extraction skips earlier conversation text that contains the statement.
 
         Args:
-            target: a REF, or words that only this entry or sentence holds, or ``path:line`` of a log.
+            target: a REF, or words that only this entry or sentence contains, or ``path:line`` of a log.
             everywhere: also purge it, and its former words, from journal, spool, index, caches and the hooks' files.
                 This can't be undone. A statement that is already forgotten can still be purged.
-            also: lines of conversations, from :meth:`near`, that extraction is to skip, too.
-            parts: words that are only a part of it are enough, though it was written down more than once; else an error
-                lists the entries.
+            also: lines of conversations, from :meth:`near`, that extraction will skip, too.
+            parts: accept words that are only part of it, even if several entries say it; otherwise an error lists the
+                entries.
         """
         self.workspace.apply_pending_ticks()
         target = self._to_forget(target)
@@ -687,14 +688,15 @@ class Memory:
     ) -> Receipt:
         """Add a fact to Facts.md. If its predicate has one value at a time, the old fact ends, and a notice says so.
 
-        A subject without facts that is, by the index, the name of one note is written under its other name.
+        If the subject has no facts and is the name of exactly one note in the index, the fact goes under that note's
+        other name.
         """
         caller = self._writer(f"{subject} {predicate}:: {object_}")
         names = partial(self._other_names, scope=self.workspace.project)
         return capture.facts.add(caller, subject, predicate, object_, since=since, until=until, other_names=names)
 
     def _other_names(self, name: str, scope: str) -> tuple[str, ...]:
-        """Return all names of the only note with this name, as the index has them; none if it can't be asked."""
+        """Return all names of the only note with this name, as the index has them; none if the index can't be read."""
         try:
             found = self.workspace.ask_without_refresh(lambda reader: reader.names(scope).named(name))
         except (index.database.IndexDamagedError, index.database.driver().module.Error, OSError):
@@ -712,19 +714,19 @@ class Memory:
     def undoable(
         self, txn: str | None = None, *, last: int = 1
     ) -> tuple[builtins.list[JournalEntry], builtins.list[Written]]:
-        """Return the writes that :meth:`undo` would take back, and what it would write. Writes nothing."""
+        """Return the writes that :meth:`undo` would undo, and what it would write. Writes nothing."""
         caller = self.workspace.capture(writes=False)
         caller.store.dry_run = True
         found = vault.writing.history.find_transactions(caller.store.journal, txn, last, caller.layout)
         return [entry for _, group in found for entry in group], capture.amend.undo(caller, txn, last=last)
 
     def undo(self, txn: str | Sequence[str] | None = None, *, last: int = 1) -> builtins.list[Written]:
-        """Take back the last transactions of the chosen project, or those named. Naming an undo takes that back.
+        """Undo the last transactions of the chosen project, or those named. Naming an undo undoes it.
 
         Raises:
             UsageError: the undo would change a rule, and no person is at a terminal.
             NotFoundError: there is nothing to undo.
-            ConflictError: a note has changed too much since; that note was left as it is.
+            ConflictError: a note has changed too much since; that note was not changed.
         """
         done = capture.amend.undo(self.workspace.capture(), txn, last=last)
         jobs.forgetting.stop_withholding_undone(self.workspace)
@@ -736,7 +738,7 @@ class Memory:
         """Return the proposals that wait for the person, to decide them: see :class:`curation.review.Review`.
 
         Args:
-            writes: False only to look: nothing is written, not even the vault's id.
+            writes: False only to read: nothing is written, not even the vault's id.
         """
         return self.workspace.review(writes=writes)
 
@@ -785,7 +787,7 @@ class Memory:
         caller = self._writer(writes=apply and allowed)
         return curation.tidying.archive.compress(caller, by=by, before=before, apply=apply, allowed=allowed)
 
-    # --- drawing from conversations
+    # --- extracting from conversations
 
     def extract(
         self,
@@ -800,14 +802,14 @@ class Memory:
         """Find candidates in conversations: ``[extracted]`` lines in daily notes, and a note for each session.
 
         Args:
-            sources: files, folders, or binary streams of chat logs in any of the known shapes.
+            sources: files, folders, or binary streams of chat logs in any known format.
             model: a model, or its name for litellm; ``"none"``: the built-in rules; None: the setting.
             keep: what a session note keeps of the turns: ``exchanges``, ``facts``, ``quotes``, ``full``.
             force: also examine conversations in which the person says little, and turns that were examined before.
             auto: a hook or cron is calling: do nothing if ``TARS_AUTO_EXTRACT=0``.
             progress: called with the source of each conversation before it is read.
 
-        A conversation that was held in the folder of a project goes there, unless this memory was opened for one.
+        A conversation held in a project's folder goes to that project, unless this memory was opened for one.
 
         Raises:
             ModelUnavailableError: the model can't be used, and nothing was written.
@@ -830,10 +832,10 @@ class Memory:
     def import_memories(
         self, sources: Iterable[str | os.PathLike[str] | BinaryIO], *, form: str | None = None
     ) -> curation.extraction.extract.Extracted:
-        """Take over what other programs remember: candidates as :meth:`extract` writes them, all in one transaction.
+        """Import what other programs remember: candidates as :meth:`extract` writes them, all in one transaction.
 
         Args:
-            sources: files, folders, or binary streams; nothing is written into them.
+            sources: files, folders, or binary streams; they are only read.
             form: ``instructions``, ``claude-memory``, ``basic-memory`` or ``mem0``; None: detected from the content.
 
         Raises:
@@ -894,19 +896,19 @@ class Memory:
         return jobs.status.remove_source(self.workspace, path)
 
     def verify(self) -> builtins.list[str]:
-        """List how the index differs from a new one, a sentence for each difference. Pending vectors don't count."""
+        """List how the index differs from a new one, one sentence per difference. Pending vectors don't count."""
         self.workspace.index().refresh()
         return self.workspace.index().verify()
 
     def models(self, *, fetchable: bool = True) -> builtins.list[dict[str, Any]]:
-        """List the embedding models that are here or fit; with ``fetchable`` also those that can be downloaded."""
+        """List the embedding models that are installed or fit; with ``fetchable`` also those that can be downloaded."""
         return jobs.status.models(self.workspace, fetchable=fetchable)
 
     def merge_by_entry(self, program: Sequence[str]) -> jobs.merge.GitReport:
         """Set up git to merge notes entry by entry in this clone; makes a repository if there is none.
 
         Args:
-            program: the words that start this program, for git to call it.
+            program: the words that start this program, so that git can call it.
 
         Raises:
             UsageError: git is not installed.
@@ -915,7 +917,8 @@ class Memory:
         return jobs.merge.set_up(self.workspace, program)
 
     def recommended_model(self) -> dict[str, Any] | None:
-        """Return the embedding model that fits the vault's languages better than the one set; None if none does."""
+        """Return the embedding model that fits the vault's languages better than the configured one; None if none
+        does."""
         return jobs.status.recommended(self.workspace)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:
@@ -968,7 +971,7 @@ class Memory:
         return jobs.doctor.drop(self.workspace, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
-        """Write again the lines of a transaction (``all``: of any) that another program overwrote, each once."""
+        """Write the lines of a transaction (``all``: of every one) that another program overwrote again, each once."""
         return jobs.doctor.restore(self.workspace, txn)
 
 

@@ -1,8 +1,8 @@
-"""Settings: flag > environment > configuration file > default, as frozen options, one class per section; and the vault,
-the project and the kind of caller that a call means.
+"""Settings: flag > environment > configuration file > default, as frozen options, one class per section; and which
+vault, project and kind of caller a call refers to.
 
 Two files are read: the person's own ``config.toml`` (any key), and the vault's ``.tars/config.toml``, which may only
-hold what travels with a vault (``[layout]`` and ``[limits]``): a synced vault must not reconfigure the program.
+have what travels with a vault (``[layout]`` and ``[limits]``): a synced vault must not reconfigure the program.
 
 The environment name of ``[section] key`` is ``TARS_MEMORY_SECTION_KEY``.
 """
@@ -28,7 +28,7 @@ from tars_memory.errors import SettingsError, UnwritableError, UsageError, Vault
 class Options:
     """Frozen values with defaults: the class attributes are the defaults, an instance overrides some of them.
 
-    A frozen dataclass would do the same, but costs 0.8 ms a class at every start of the command line.
+    A frozen dataclass would do the same, but costs 0.8 ms per class at every start of the command line.
     """
 
     def __init__(self, **values: Any) -> None:
@@ -39,7 +39,7 @@ class Options:
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the items of a list that is written as one text with commas."""
+    """Return the items of a list that is written as one comma-separated string."""
     return tuple(item.strip() for item in text.split(",") if item.strip())
 
 
@@ -72,7 +72,7 @@ class LimitsOptions(Options):
     """``[limits]``: the maximum size of a note, and how much an agent may keep for itself.
 
     Attributes:
-        topic_characters: maximum length of an agent's topic note; starpod gives an agent's own memory as much.
+        topic_characters: maximum length of an agent's topic note; the same as starpod allows an agent's own memory.
         topics: maximum number of an agent's topic notes.
     """
 
@@ -148,7 +148,7 @@ class IndexOptions(Options):
 
 
 NO_MODEL = "none"
-"""Name of no model, where one has to be given."""
+"""The name that means no model, where a name has to be given."""
 
 
 class EmbeddingOptions(Options):
@@ -169,7 +169,7 @@ class RecallOptions(Options):
     Attributes:
         limit: number of hits.
         mode: one of :data:`MODES`.
-        playbook_days: days without a use after which a playbook leaves prompts; 0 for never.
+        playbook_days: days without use after which a playbook is left out of prompts; 0 for never.
         daily_half_life, session_half_life: days in which the recency of a daily or a session note loses half its
             weight; 0: it never fades.
     """
@@ -189,8 +189,8 @@ class ContextOptions(Options):
         file_cap: maximum length of an always loaded note, in characters.
         facts: maximum number of facts in a prompt; facts about the user that are not events count, but are never left
             out.
-        memory_chars, user_chars: length from which on a memory note, or another always loaded note, counts as large;
-            0: never.
+        memory_chars, user_chars: length above which a memory note, or another always loaded note, counts as large; 0:
+            never.
     """
 
     days: int = 1
@@ -215,7 +215,7 @@ class WindowOptions(Options):
 
 
 DEFAULT = "default"
-"""Name that stands for the model in the settings, where a name must be given."""
+"""The name that means the model in the settings, where a name has to be given."""
 
 
 class LlmOptions(Options):
@@ -243,7 +243,7 @@ class LlmOptions(Options):
 
     def named(self, job: str, model: str = "") -> str:
         """Return the model for a job: the given one, unless it is :data:`DEFAULT`, else the one set; empty for none,
-        which each of them may be by a word of :data:`NOTHING`.
+        which each of them may also say with a word of :data:`NOTHING`.
         """
         name = (model if model != DEFAULT else "") or str(getattr(self, f"{job}_model")) or self.model
         return "" if name.strip().lower() in NOTHING else name
@@ -255,14 +255,14 @@ those that a fact quotes; all of them."""
 
 
 class ExtractOptions(Options):
-    """``[extract]``: which conversations are worth a look, and what a session note keeps (one of :data:`KEEPS`)."""
+    """``[extract]``: which conversations are worth examining, and what a session note keeps (one of :data:`KEEPS`)."""
 
     min_user_turns: int = 3
     keep: str = "exchanges"
 
 
 class ReviewOptions(Options):
-    """``[review]``: how long a candidate is offered, and how many at a time."""
+    """``[review]``: how long candidates are offered, and how many at a time."""
 
     window_days: int = 14
     limit: int = 10
@@ -274,7 +274,7 @@ class TidyOptions(Options):
     Attributes:
         section_entries: number of bullets above which a section is a finding.
         daily_days: age in days above which a daily note is archived.
-        session_days: days after the end of their month or year from which on sessions are summed up.
+        session_days: days after the end of their month or year after which sessions are summarised.
         session_period: ``month`` or ``year``.
         summary_lines: maximum number of statements in a summary.
     """
@@ -314,7 +314,7 @@ class HookOptions(Options):
         model: the model for the background, as ``[llm] model``; ``none`` for the built-in rules; empty for that of
             ``[llm]``.
         timeout: maximum number of seconds that the agent waits; then it receives nothing.
-        longest: seconds after which a run in the background is ended.
+        longest: seconds after which a background run is stopped.
     """
 
     review_every: int = 10
@@ -371,8 +371,8 @@ class FactsOptions(Options):
         single: predicates with one value at a time for a subject; a new value ends the old one.
         temporary: predicates that never end anything.
         events: predicates of events, which happen once and count for 90 days unless an end is given.
-        getting, giving: predicates of getting a thing and of giving it away; giving it away ends the facts that the
-            subject got it.
+        getting, giving: predicates of getting a thing and of giving it away; giving it away ends the facts that say
+            that the subject got it.
         me: the subjects that mean the user.
     """
 
@@ -452,8 +452,8 @@ OFF = frozenset({"0", "false", "no", "off"})
 NOTHING = OFF | {NO_MODEL}
 """Values that mean none of what a setting names."""
 OFF_AS = {"embedding.model": NO_MODEL, "index.background": "off", "hook.lines": "", "terminal.pager": "off"}
-"""The one word that stands for each of :data:`NOTHING` in a setting that can be off, in a file ``false`` too;
-in a list no item."""
+"""The one word that replaces each of :data:`NOTHING` (and, in a file, ``false``) in a setting that can be off; in a
+list, no item."""
 EMBEDDING_MODELS = ("embedded", "multilingual", NO_MODEL)
 """Names of embedding models without a slash; one with a slash can be downloaded."""
 
@@ -482,7 +482,7 @@ BACKGROUND = f"{OURS}BACKGROUND"
 
 
 def allows(env: Mapping[str, str], variable: str) -> bool:
-    """Return whether a variable, :data:`AUTO` or :data:`BACKGROUND`, does not forbid what it is for."""
+    """Return whether a variable, :data:`AUTO` or :data:`BACKGROUND`, does not forbid the work that it controls."""
     return env.get(variable, "").strip().lower() not in OFF
 
 
@@ -491,7 +491,7 @@ ACTOR = "TARS_MEMORY_ACTOR"
 
 # A mark is a variable that an agent's host sets for the commands that the agent runs, and for nothing else. Variables
 # that people's own terminals have, too, are not marks (CURSOR_TRACE_ID, CLAUDE_CODE_SSE_PORT, CODEX_HOME,
-# GOOSE_PROVIDER, COPILOT_MODEL): they would take people's own decisions from them. A mark is a sign, not a lock:
+# GOOSE_PROVIDER, COPILOT_MODEL): they would take decisions away from people. A mark is a sign, not a lock:
 # whoever runs a command can remove a variable.
 AGENT_MARKS = (
     "CLAUDECODE", "AI_AGENT", "AGENT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI",
@@ -536,7 +536,7 @@ class Settings:
     """All options, with an attribute for each section, and the vault that the configuration names.
 
     ``origins`` maps ``section.key`` to the place that set it (``config``, ``vault config``, or the variable's name).
-    ``unknown_variables`` has a sentence for each variable that looks like one of ours but is unknown, so that it sets
+    ``unknown_variables`` has a sentence for each variable that looks like one of ours but is unknown, and so sets
     nothing. ``vault_problem`` is an error in the vault's own file, or None: a sync brought the file, perhaps half of
     it, so it must not end a command. ``passed_over`` is a vault here or above that :func:`find_vault` did not take
     because the person never used it there, or None.
@@ -590,7 +590,7 @@ class Settings:
                 continue  # raised again where the section is used
 
     def _unknown_variables(self) -> list[str]:
-        """Return what :attr:`unknown_variables` holds."""
+        """Return the value of :attr:`unknown_variables`."""
         sections = [name for name in SECTIONS if name not in NEVER_BY_ENVIRONMENT]
         known = {f"{OURS}{section}_{key}".upper() for section in sections for key in SECTIONS[section].__annotations__}
         known |= VARIABLES
@@ -672,7 +672,7 @@ class Settings:
         vars(self).pop(section, None)
 
     def values_of(self, section: str, kind: type[Options]) -> dict[str, Any]:
-        """What is set of a section, from all places, the nearest winning.
+        """The keys of a section that are set, from all places; the nearest place wins.
 
         Raises:
             SettingsError: a value does not have the type of its key.
@@ -682,7 +682,7 @@ class Settings:
         for key in kind.__annotations__:
             variable = f"TARS_MEMORY_{section}_{key}".upper()
             said: list[tuple[str, object]] = []
-            if self.env.get(variable) and section not in NEVER_BY_ENVIRONMENT:  # an empty one is as good as unset
+            if self.env.get(variable) and section not in NEVER_BY_ENVIRONMENT:  # an empty variable counts as unset
                 said.append((variable, self.env[variable]))
             for place, table in tables:
                 part = table.get(section)
@@ -712,7 +712,8 @@ SECTIONS: dict[str, type[Options]] = {
 
 def with_setting(text: str, section: str, line: str, key: str) -> str:
     """Set one line of a section in a configuration: in place, else below the section's name, else at the end; at the
-    start, where the section is written as ``section.key = …``. A text in which none of these is valid stays as it is.
+    start if the section is written as ``section.key = …``. A text in which none of these would be valid is returned
+    unchanged.
     """
     end = "\r\n" if "\r\n" in text else "\n"
     lines = text.split("\n")
@@ -731,7 +732,7 @@ def with_setting(text: str, section: str, line: str, key: str) -> str:
 
 
 def _is_whole(text: str) -> bool:
-    """Whether lines of a configuration are complete, so that no value of theirs goes on in the line after."""
+    """Whether lines of a configuration are complete, so that no value continues on the next line."""
     import tomllib  # only when the program writes a setting
 
     try:
@@ -747,7 +748,7 @@ _SETTINGS_HINT = "fix it there; man tm lists all settings"
 
 
 def _off(value: object, name: str) -> object:
-    """Return the word for nothing (:data:`OFF_AS`) if the value of a setting means that; else the value."""
+    """Return the word for nothing (:data:`OFF_AS`) if the setting's value means nothing; else the value."""
     means_nothing = value is False or (isinstance(value, str) and value.strip().lower() in NOTHING)
     return OFF_AS.get(name, value) if means_nothing else value
 
@@ -825,7 +826,7 @@ def _shown(value: object) -> str:
 # --- projects
 
 AUTHOR = "TARS_AUTHOR"
-"""Variable that names the author of written lines, such as an agent in a vault that several write to."""
+"""Variable that names the author of written lines, such as an agent in a vault with several writers."""
 
 PROJECT = "TARS_PROJECT"
 """Variable that names the project."""
@@ -833,17 +834,18 @@ PROJECT_FILE = ".tars-project"
 """File whose first line names the project of its folder and of all folders below."""
 
 NO_PROJECT = "none"
-"""Name that stands for no project, whatever a variable or a file names."""
+"""The name that means no project, whatever a variable or a file says."""
 
 PROJECTS = "projects"
-"""The vault's folder of projects, with a folder for each, unless its layout names another one."""
+"""The vault's folder of projects, with one folder per project, unless its layout names another folder."""
 
 _LONGEST_NAME = 200
-"""Maximum length of a project's name in bytes: file systems allow a folder's name 255."""
+"""Maximum length of a project's name in bytes: file systems allow 255 for a folder's name."""
 
 
 def may_be_folder(text: str) -> bool:
-    """Return whether what a log gives as a folder may be one here: it is absolute, and no system has a longer path."""
+    """Return whether a path from a log can be a folder on this machine: it is absolute, and not longer than any system
+    allows."""
     return os.path.isabs(text) and "\0" not in text and len(text.encode("utf-8", "replace")) < 4_096
 
 
@@ -893,7 +895,7 @@ def project_name(text: str, where: str) -> str:
 
     Args:
         text: the value.
-        where: the option, variable or file that holds it, for the message.
+        where: the option, variable or file that it came from, for the message.
 
     Raises:
         UsageError: no folder of a vault can have this name: it would lead elsewhere, be hidden, or break links.
@@ -949,7 +951,7 @@ def quoted(path: str) -> str:
 
 
 class StrangeVaultError(VaultError):
-    """There is a vault here that the person never used, and no other is named; ``root`` is its real path."""
+    """There is a vault here that the person never used, and no other one is named; ``root`` is its real path."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(
@@ -962,7 +964,8 @@ class StrangeVaultError(VaultError):
 def vaults_above(places: Places, cwd: Path, mark: str = VAULT_FOLDER) -> Iterator[tuple[Path, bool]]:
     """Yield the vaults here and above, nearest first: the real path, and whether the person has never used it there.
 
-    A folder that came from elsewhere (a clone, an archive) may be a vault, too: its notes are a stranger's words.
+    A folder that came from elsewhere (a clone, an archive) may be a vault, too, and its notes are then a stranger's
+    words.
     """
     for folder in (cwd, *cwd.parents):
         if (folder / mark).is_dir():
@@ -977,7 +980,7 @@ def find_vault(flag: str | None, settings: Settings, cwd: Path) -> Path:
     A vault that the person never used is skipped, and named in :attr:`Settings.passed_over`.
 
     Raises:
-        UsageError: the flag is empty, as an unset variable makes it.
+        UsageError: the flag is empty, for example because of an unset variable.
         StrangeVaultError: the only vault here is one that the person never used.
         VaultError: no vault is named or found, or the named one is not a folder.
     """

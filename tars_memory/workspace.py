@@ -51,9 +51,10 @@ PREPARING = "preparing the model, once"
 STARTING = 5.0
 """Seconds that a background process may take to start."""
 LONG_AGO = "1970-01-01"
-"""Day that stands for an unknown day: earlier than anything that was ever forgotten here."""
+"""Date used for an unknown day: earlier than anything that was ever forgotten here."""
 NEARLY_ALL = 99
-"""Percent of passages with a vector from which on the coverage needs no notice while the rest is being made."""
+"""Percentage of passages with a vector above which no notice about the coverage is needed while the rest is being
+made."""
 
 
 class Workspace:
@@ -62,12 +63,12 @@ class Workspace:
     Args:
         vault: the vault's folder; None finds it as the command line does (``TARS_MEMORY_DIR``, a vault here or above
             that the person has used there, the configuration).
-        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``; always ``agent`` if ``env`` holds
-            an agent's mark (:mod:`tars_memory.settings`).
+        actor: who writes: ``person``, ``script``, ``cron``, ``agent`` or ``model``; always ``agent`` if ``env`` has an
+            agent's mark (:mod:`tars_memory.settings`).
         interactive: a person sits at a terminal; without one a procedural rule becomes a proposal.
         now: the instant that counts as now; None means the clock, read once for each call.
-        dry_run: everything is planned and returned, nothing is written.
-        env: environment variables instead of the process's own.
+        dry_run: everything is planned and returned, but nothing is written.
+        env: environment variables to use instead of the process's own.
         project: the project whose notes are written and read; ``none`` for those outside projects; None as the command
             line finds it (``TARS_PROJECT``, a ``.tars-project`` file here or above).
 
@@ -75,26 +76,27 @@ class Workspace:
         root: the vault's real path.
         state: the vault's state folder: journal, index, spool. It may not exist yet.
         project: the folder name of the chosen project; empty for none.
-        project_is_named: whether it, or none, was chosen by name: then conversations from other projects go there, too.
+        project_is_named: whether the project (or none) was chosen by name: then conversations from other projects go
+            there, too.
         whole: the vault without a chosen project, for the index, which keeps scopes apart itself.
         vault: the vault whose layout leads into the chosen project, for writing and listing.
         notices: what the person should know besides the answers.
-        unclaimed: the folder of a spool of texts whose vault could not be opened; each item records how and from where
-            it was called.
-        made_from: the folder in which a person made this vault by this call; None: the call is not ``init``.
-        kept_folder: the folder of texts that no command can place by itself, a file each.
-        night: the name of the current night's work; empty for anything else.
+        unclaimed: the folder of a spool of texts whose vault could not be opened; each item records how and where it
+            was called.
+        made_from: the folder in which a person is making this vault; None if the call is not ``init``.
+        kept_folder: the folder of texts that no command can place by itself, one file each.
+        night: the name of the current night's work; empty if there is none.
         others: functions that place a spooled command that capture can't place, by the command's name.
-        item: the name in the spool for the next text that is written, if it can't be written.
-        embedder: makes vectors instead of the model that is set; None for that one.
-        warm: the model that is set, once a search had to open it.
+        item: the name that the next text gets in the spool if it can't be written.
+        embedder: makes vectors in place of the configured model; None for that model.
+        warm: the configured model, once a search has had to open it.
         patience: seconds after which a search answers from what is read so far, while the index is made for the first
             time; None waits until all is read.
-        rest: seconds for which no new look at the notes is needed, for callers that ask at each key; every hit is still
-            compared with its note. 0: each question looks.
+        rest: seconds for which the notes needn't be checked again, for callers that search at each keystroke; every hit
+            is still compared with its note. 0: check for every question.
         progress: called during long work with a phase, how much of it is done, and how much there is (0: not known).
         apart: a background process may finish the index when this process ends.
-        reading: number of notes, if the last look did not finish reading all of them for the first time; else 0.
+        reading: number of notes, if the last check did not finish reading all of them for the first time; else 0.
 
     Raises:
         VaultError: there is no vault there.
@@ -193,7 +195,7 @@ class Workspace:
                 yield f"ignored: {error.message}; {error.hint}"
 
     def moved_notices(self) -> list[str]:
-        """Return notices about state that is kept for vaults of the same id which are no longer at their path."""
+        """Return notices about state that is kept for vaults with the same id that are no longer at their path."""
         return [
             f"a vault with the id of this one was at {path}, and is gone; its history and waiting texts "
             f"stay with that path. If you moved it here: tars-memory doctor --adopt {settings.quoted(path)}"
@@ -211,7 +213,7 @@ class Workspace:
         return settings.find_project(self.projects, settings.project_name(project, "project")) if project else ""
 
     def missing_project(self, scope: str) -> list[str]:
-        """Return a notice if a question is asked within a project that has no folder: its notes are not found."""
+        """Return a notice if the question is about a project that has no folder, so that no notes of it are found."""
         if not scope or (self.projects / scope).is_dir():
             return []
         return [f"there is no project {scope!r}: {self.whole.layout.within(scope, '')[:-1]} is not a folder"]
@@ -251,7 +253,7 @@ class Workspace:
         return self.whole.layout.scope_of(path) in ("", self.project)
 
     def store(self, *, writes: bool = True, anew: bool = False) -> Store:
-        """Return the store, the only door for writes; with ``writes=False`` only to look, so that nothing is made.
+        """Return the store, the only door for writes; with ``writes=False`` only to read, so that nothing is created.
 
         Raises:
             VaultError: the folder is not a vault, or a vault was there and is empty now; ``anew`` makes a new one.
@@ -287,7 +289,7 @@ class Workspace:
         if vault_id is not None or self.vault.looks_like_vault():
             if known in (None, vault_id) or not self.root.is_dir():
                 return
-            # The person may have removed .tars, or a sync have brought another id.
+            # The person may have removed .tars, or a sync may have brought another id.
             if (
                 places.lost_id(self.root)
                 if vault_id is None
@@ -306,7 +308,7 @@ class Workspace:
         )
 
     def _is_blank(self) -> bool:
-        """Return whether the folder holds nothing that a stranger could have written."""
+        """Return whether the folder has nothing in it that a stranger could have written."""
         return vault.template.is_fresh(self.root) and not os.path.lexists(self.root / VAULT_FOLDER)
 
     def index(self) -> Index:
@@ -335,7 +337,7 @@ class Workspace:
         return self._team
 
     def publish(self, progress: Progress | None = None, *, takes_over: bool = False) -> str:
-        """Bring the team's index in step with this machine's; return a sentence about it, empty if none is set.
+        """Bring the team's index into step with this machine's; return a sentence about it, empty if none is set.
 
         Args:
             progress: called with how much is copied.
@@ -360,7 +362,7 @@ class Workspace:
         return f"published to {team.address.shown}: {counts}"
 
     def look(self, query: str = "") -> tuple[Index, RefreshReport]:
-        """Bring the index in step with the vault, for :attr:`patience` seconds at most; return it, and the report.
+        """Bring the index into step with the vault, for :attr:`patience` seconds at most; return it, and the report.
 
         A background process finishes the rest, where that is allowed; the report's notices say so.
 
@@ -408,7 +410,7 @@ class Workspace:
         return self._background_since is not None and time.monotonic() - self._background_since < STARTING
 
     def coverage(self, pending: int) -> str:
-        """Return a sentence on how much semantic search covers, how long the rest takes, or why it can't be made.
+        """Return a sentence on how much semantic search covers, how long the rest takes, or why the rest can't be made.
 
         Args:
             pending: number of passages without a vector.
@@ -437,7 +439,7 @@ class Workspace:
         return float(index.models.seconds(self.settings.embedding.model, pending) or 0)
 
     def ask(self, question: Callable[[IndexReader], Answered]) -> Answered:
-        """Bring the index in step with the notes, and ask its reader; the refresh's notices are added to ours."""
+        """Bring the index into step with the notes, and ask its reader; the refresh's notices are added to ours."""
         self.notices += self.index().refresh().notices
         return self.index().read(question)
 
@@ -498,7 +500,7 @@ class Workspace:
     def talks(self) -> Talks | None:
         """Return the conversations that are searched beside the vault; None if the settings name no source.
 
-        What another process has forgotten meanwhile is withheld from here on.
+        Statements that another process has forgotten meanwhile are withheld from now on.
         """
         options = self.settings.sources
         if options.paths and not self._knows_forgotten("conversations", self.notices):
@@ -514,8 +516,8 @@ class Workspace:
         """Yield the shared vaults that can be asked now.
 
         Args:
-            notices: receives a sentence for each that can't be asked, or only with its former index.
-            look: bring each index in step with its notes first; without it only notes can be read.
+            notices: receives a sentence for each vault that can't be searched, or only with its old index.
+            look: bring each index into step with its notes first; otherwise only notes can be read.
         """
         if not self.settings.vaults.shared:
             return
@@ -543,7 +545,8 @@ class Workspace:
         raise errors.NotFoundError(f"{shared} no longer exists")
 
     def shared_note(self, named: str) -> tuple[SharedVault, str] | None:
-        """Find the shared vault that holds a note; return it with the path in it, or None if none may show the note.
+        """Find the shared vault that holds a note; return it with the path in it, or None if no shared vault may show
+        the note.
 
         Args:
             named: the note's absolute path, or its name in prompts: ``team: Note.md``.
@@ -563,11 +566,12 @@ class Workspace:
             self._talks = None
 
     def forget_withheld(self) -> None:
-        """Drop the cached record of what was forgotten, so that it is read anew when needed."""
+        """Drop the cached record of what was forgotten, so that it is read again when needed."""
         self._withheld = None
 
     def _knows_forgotten(self, what: str, notices: list[str]) -> bool:
-        """Read anew what was forgotten; if that fails, return False and add a notice that ``what`` is not searched."""
+        """Read the record of what was forgotten again; if that fails, return False and add a notice that ``what`` is
+        not searched."""
         self.forget_withheld()
         try:
             self._forgotten()
@@ -577,7 +581,8 @@ class Workspace:
         return True
 
     def _forgotten(self) -> Withheld | None:
-        """Return what was forgotten here; None if nothing was, so that a search usually loads nothing for it.
+        """Return the record of what was forgotten here; None if nothing was, so that a search usually loads nothing for
+        it.
 
         Raises:
             SettingsError: the file that records it can't be read.
@@ -598,7 +603,7 @@ class Workspace:
         return bool(self._forgotten())
 
     def withheld(self, text: str, said: str, *logs: str) -> bool:
-        """Return whether a text of a conversation must not be shown any more, because it was forgotten since.
+        """Return whether a text of a conversation must no longer be shown, because it has been forgotten since.
 
         Args:
             text: a sentence, or a whole turn.
@@ -612,7 +617,7 @@ class Workspace:
         return forgotten.holds(text, time, *logs)
 
     def hides(self, text: str) -> bool:
-        """Return whether lines of another vault, whose day is unknown, say anything that was ever forgotten here."""
+        """Return whether lines of another vault, whose date is unknown, say anything that was ever forgotten here."""
         return self.withheld(text, LONG_AGO)
 
     def capture(self, *, writes: bool = True) -> Caller:
@@ -623,7 +628,7 @@ class Workspace:
                 self.settings.env.get(settings.AUTHOR) or self.settings.capture.author
             )
             unclaimed = vault.writing.store.Spool(self.unclaimed)
-            with suppress(errors.UnwritableError):  # that it can't be read now must not keep this call from writing
+            with suppress(errors.UnwritableError):  # a file that can't be read now must not keep this call from writing
                 for item in () if self.dry_run else unclaimed.pending():
                     if self._claim(item, store.spool):
                         unclaimed.remove(item.id)
@@ -680,7 +685,7 @@ class Workspace:
     def apply_pending_ticks(self) -> bool:
         """Apply the person's new ticks in Review.md; a failure must not cost the text that is being written.
 
-        If there is no such note, this costs one look at the file system and imports nothing of curation.
+        If there is no such note, this costs one file-system check and imports nothing from curation.
 
         Returns:
             Whether there is such a note, so that something may have been written.
@@ -693,8 +698,8 @@ class Workspace:
     def _claim(self, item: SpooledItem, spool: Spool) -> bool:
         """Put a text into this vault's spool if the same command given now would find this vault; return whether.
 
-        A text that finds no vault goes to the one that is made from its folder: what is typed before ``init notes`` is
-        meant for it, unless the person's settings name a vault, which is away.
+        A text that finds no vault goes to the vault that is later made in its folder: what is typed before ``init
+        notes`` is meant for it, unless the person's settings name a vault that is not mounted.
         """
         arguments = dict(item.arguments)
         names = ("asked_vault", "asked_project", "asked_folder")
@@ -720,7 +725,7 @@ class Workspace:
 
     @property
     def manifest(self) -> models.Manifest:
-        """The manifest of the model that is set.
+        """The manifest of the configured model.
 
         Raises:
             ModelUnavailableError: the model was never fetched.
@@ -729,11 +734,11 @@ class Workspace:
 
     @property
     def makes_vectors(self) -> bool:
-        """Whether a model is set, be it on this machine or not."""
+        """Whether a model is configured, on this machine or not."""
         return self.embedder is not None or self.settings.embedding.model != settings.NO_MODEL
 
     def demand_model(self) -> None:
-        """Check that the model that is set is available here, without preparing or opening it.
+        """Check that the configured model is available here, without preparing or opening it.
 
         Raises:
             ModelUnavailableError: the model is not on this machine; the hint says how to get it.
@@ -742,11 +747,11 @@ class Workspace:
             index.prepare.demand(self.settings.embedding.model, self.settings.places.cache)
 
     def is_prepared(self) -> bool:
-        """Return whether the model that is set opens at once; also True for one that can't be prepared here."""
+        """Return whether the configured model opens at once; also True for one that can't be prepared here."""
         return index.models.is_prepared(self.settings.embedding.model, self.settings.places.cache)
 
     def open_embedder(self) -> passages.Embedder:
-        """Return the embedder that was given, else open the model that is set.
+        """Return the embedder that was given, or else open the configured model.
 
         Raises:
             ModelUnavailableError: the model is not on this machine.
@@ -765,7 +770,7 @@ class Workspace:
 
     def interrupted_progress(self) -> str:
         """Return how far an interrupted first reading, preparation of a model or :meth:`embed_pending` got, and which
-        command goes on with it; empty if none of these was under way.
+        command continues it; empty if none of these was under way.
         """
         if self._opened is None:
             return ""

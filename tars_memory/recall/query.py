@@ -1,10 +1,10 @@
 """The request, the query and the result of a search.
 
 All options of a search are one value, which the command line, Python and hooks make and SQL reads. The typed text
-becomes words, phrases, negations and filters; any string is legal:
+becomes words, phrases, negations and filters; any string is valid:
 
 - ``words``: any of them; stop words are dropped unless nothing else is left
-- ``"a phrase"``: these words in this order; a quote that is never closed is text
+- ``"a phrase"``: these words in this order; an unclosed quote is plain text
 - ``-word``, ``-"a phrase"``: not this; only after the first word, so that ``-milk`` alone is a word
 - ``auto*``: words that begin with ``auto``
 - ``tag:work path:projects/* tier:daily since:2w until:2026-03``: filters; ``-tag:work`` is their opposite
@@ -38,10 +38,10 @@ TIERS = ("semantic", "procedural", "daily", "episodic", "note", "talk")
 FIELDS = ("tag", "path", "tier", "since", "until")
 
 LONGEST = 10_000
-"""Maximum number of characters of a query that are read: the second half of a pasted page adds nothing. If there are
-more, a notice says so."""
+"""Maximum number of characters of a query that are read: the rest of a pasted page adds nothing. If there are more, a
+notice says so."""
 MOST_WORDS = 64
-"""Maximum number of distinct words of a query, the first ones; FTS5 reads one posting list for each."""
+"""Maximum number of distinct words of a query, the first ones; FTS5 reads one posting list per word."""
 
 _QUOTES = str.maketrans(
     {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "’": "'", "‘": "'", "\0": " "} | dict.fromkeys("‐‑", "-")
@@ -49,37 +49,38 @@ _QUOTES = str.maketrans(
 
 
 def says_something(text: str) -> bool:
-    """Whether a text has more than ASCII marks and blanks: a letter, a digit, a picture."""
+    """Whether a text has anything but ASCII punctuation and blanks: a letter, a digit, an emoji."""
     return any(sign.isalnum() or not sign.isascii() for sign in text)
 
 
 class SearchRequest(NamedTuple):
-    """The options of one search. Fields that are left out don't narrow it.
+    """The options of one search. A field that is not set doesn't narrow it.
 
     Attributes:
         text: in the grammar of :mod:`tars_memory.recall.query`.
         mode: ``hybrid``, ``lexical`` or ``semantic``; None: from the settings.
-        unfinished: whether somebody is still typing the last word, so that it may be the beginning of a word.
+        unfinished: whether the last word is still being typed, so that it may be the beginning of a word.
         tiers: any of these.
-        tags: all of these, without ``#``; one that is nested below a tag counts as that tag.
-        paths: beginnings of paths, or patterns; any of them.
+        tags: all of these, without ``#``; a tag nested below one of them counts as that one.
+        paths: prefixes of paths, or patterns; any of them.
         since: first day, as typed.
         until: last day, as typed.
         limit: maximum number of hits; None: from the settings.
-        per_note: maximum number of hits of one note, if several notes answer; the others are counted. None: any number.
+        per_note: maximum number of hits per note, if several notes answer; the others are counted. None: any number.
         explain: whether to keep the parts of the scores.
-        around: number of further lines of the note that each hit gets before and after it.
-        project: whose notes may answer too; None: the chosen project, ``""``: none.
+        around: number of lines of the note to add before and after each hit.
+        project: the project whose notes may answer, too; None: the chosen one, ``""``: none.
         where: conditions on properties (``status=done``), all of them.
         linked_to: only notes that all of these link to.
         links_to: only notes that link to all of these.
         about: only passages about all of these.
         topics: only passages with all of these tags, or of sessions with these topics.
         expired: whether to include passages that have ended.
-        agent: whose own notes ``context`` may show too; None: no agent's. A search finds those of all agents.
+        agent: the agent whose own notes ``context`` may show, too; None: no agent's. A search finds those of all
+            agents.
         session: the log of the conversation that asks, or '' if it is unknown: its own lines are not answers, and no
-            log is read for the search. None: no conversation asks.
-        as_of: the day on which passages have to hold; None: today.
+            log is read for the search. None: no conversation is asking.
+        as_of: the day on which passages must hold; None: today.
     """
 
     text: str = ""
@@ -126,10 +127,10 @@ class Query:
             be set apart → the word.
         joined: those of the phrases that are written with hyphens, or are a number → the same in one word.
         stems: stem of each word of the above fields.
-        names: the words with a capital, folded, that FTS5 takes for function words.
+        names: the capitalised words, folded, that FTS5 treats as function words.
         runs: the runs of ``meaning`` in scripts without blanks.
         tokens: the folded words of ``meaning``.
-        content: those of them that are not stop words, in order: a model gives each of them a vector.
+        content: those of them that are not stop words, in order: a model computes a vector for each of them.
         language: of ``meaning``; '' if it is English or unknown.
         is_latin: whether ``meaning`` is in Latin script.
         grammar: the folded function words of that language.
@@ -184,7 +185,7 @@ class Query:
 
     @property
     def is_day(self) -> bool:
-        """Whether the query is nothing but one day: ``3 May 2026``, ``le 3 mai``, ``2026年5月3日``."""
+        """Whether the query consists of one day only: ``3 May 2026``, ``le 3 mai``, ``2026年5月3日``."""
         words = {*self.words, *(word for phrase in self.phrases for word in phrase)}
         named = self.date_words | self.small_words
         if len(self.dates) != 1 or self.quoted or self.prefixes or not words.union(self.literals) <= named:
@@ -193,15 +194,15 @@ class Query:
 
     @property
     def mistaken(self) -> tuple[str, ...]:
-        """The words with a capital that FTS5 takes for function words: "Ines" has the stem of "in".
+        """The capitalised words that FTS5 treats as function words: "Ines" has the stem of "in".
 
-        In small letters such a word is seldom a name (``use`` has the stem of "us"), and is looked for by its stem.
+        In lower case such a word is seldom a name (``use`` has the stem of "us"), and is searched for by its stem.
         """
         return tuple(word for word in self.words if word in self.names)
 
     @property
     def by_stem(self) -> dict[str, str]:
-        """Stem → word, of the words."""
+        """Maps stem to word, for the words."""
         return {self.stems[word]: word for word in self.words}
 
     def phrase_key(self, phrase: Sequence[str]) -> str:
@@ -210,7 +211,7 @@ class Query:
 
     @property
     def facts_on(self) -> date | None:
-        """The first day that the query names with its year, if that is past: facts that held then may answer."""
+        """The first day that the query names with a year, if it is in the past: facts that held then may answer."""
         first = min((named.start for named in self.dates if not named.yearless), default=None)
         return first if first and self.on and not self.started_by and first < self.on else None
 
@@ -227,7 +228,7 @@ class Query:
 
     @property
     def exact(self) -> bool:
-        """Whether the query is nothing but quotes: then a hit has to contain one of them."""
+        """Whether the query consists of quotes only: then a hit must contain one of them."""
         if not (self.quoted or self.written):
             return False
         written = language.Divided(" ".join(self.written))
@@ -238,7 +239,7 @@ class Query:
 
 
 def half_lives(options: "RecallOptions") -> dict[str, float]:
-    """Return the half-lives by tier; the others never fade."""
+    """Return the half-lives by tier; other tiers never fade."""
     return {"daily": options.daily_half_life, "episodic": options.session_half_life}
 
 
@@ -253,7 +254,7 @@ def parse(
         day_of_name: returns the day whose daily note has a name, as the vault names them; None for other texts.
 
     Raises:
-        UsageError: a value is not a date, or not a tier; everything else is legal.
+        UsageError: a value is not a date, or not a tier; everything else is valid.
     """
     request = SearchRequest(request) if isinstance(request, str) else request
     text, unfinished = request.text, request.unfinished
@@ -479,7 +480,7 @@ class _Parser:
 
 
 _UNLINKABLE = str.maketrans(dict.fromkeys("#|^:%[]\\", " "))
-"""Characters that Obsidian leaves out of a link to a heading."""
+"""Characters that Obsidian leaves out of links to headings."""
 
 
 class Fading(NamedTuple):
@@ -536,8 +537,8 @@ class Hit:
         statement: the block id of the candidate that its best line is or was extracted from; else ''.
         places: of a passage of a conversation the line numbers in the log; else empty.
         vault: the name of the shared vault that contains it; empty for the user's own.
-        around: number of further lines of its note that it got before and after it.
-        more: number of further passages of its note that answer; counted on demand, on the last hit of each note.
+        around: number of lines of its note that were added before and after it.
+        more: number of other passages of its note that answer; counted on demand, on the last hit of each note.
         explain: the weighted parts of the score by name; filled on demand.
         fading: how much its note has faded by its age; shown with ``explain``.
     """
@@ -621,9 +622,9 @@ class SearchResult:
         mode: that was used: ``hybrid``, ``lexical`` or ``semantic``.
         hits: best first.
         stale: number of notes and logs that the index has not read yet.
-        did_you_mean: names of notes without a hit, of which the query may be a misspelling; if there are no hits, or no
-            note contains one of its words.
-        unmounted: whether the vault looks unmounted or emptied; then the lack of hits is not evidence.
+        did_you_mean: names of notes without a hit that the query may misspell; only if there are no hits, or no note
+            contains one of its words.
+        unmounted: whether the vault looks unmounted or emptied; then a lack of hits proves nothing.
         more: number of hits that a larger limit would add; counted if the request limits the hits of a note.
         notices: sentences for the user.
         parsed: the parsed query, for views that highlight what matched.
@@ -698,9 +699,9 @@ def verified(hits: Iterable[Hit], read: Callable[[str], bytes], *, own: bool = F
     The index contains no credentials: a hit with a masked one is compared with the masked note.
 
     Args:
-        hits: best first; consumed only as far as the result is.
+        hits: best first; consumed only as far as the result is consumed.
         read: returns the bytes of a note by its path; raises OSError or TarsError if it can't be read.
-        own: whether such a hit gets the note's own text, for a person who looks at it.
+        own: whether such a hit gets the note's real text, to show to a person.
     """
 
     @cache

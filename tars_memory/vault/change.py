@@ -5,10 +5,10 @@ changes before it left. It is applied, or there is nothing to do, or it is rejec
 does not stop the others. The bytes come from :mod:`tars_memory.vault.markdown.edits`, which touches only the lines that
 a change names.
 
-Many changes cost few parses. A change joins a bundle if its effect follows from the note as it was before the bundle:
+Many changes take few parses. A change joins a bundle if its effect follows from the note as it was before the bundle:
 it names a line that no other change of the bundle touches, or adds a line after one that is already placed. All splices
 of a bundle are then applied at once, and the result is parsed once: if any entry but the expected ones is new, missing
-or changed, the bundle is halved. Plain lines at the very end of a note need no such parse
+or changed, the bundle is halved. Plain lines at the very end of a note don't need this parse
 (:func:`tars_memory.vault.markdown.edits.parses_at_end`). Changes that can't join (a new heading, a line found only by
 its words, a change that will be rejected) are applied alone. The resulting note is the same, byte for byte.
 """
@@ -51,17 +51,17 @@ class Change(NamedTuple):
         section: heading under which to append (empty: before all headings but the note's title), or which to add or
             remove; subject of a fact.
         text: the new words; for ``add_section`` those of a line below the heading, if there is to be one; for ``fact``
-            with the dates; for ``create`` the whole new note but its properties.
+            with the dates; for ``create`` the whole new note without its properties.
         replaces: the entry's own lines as they were (:attr:`Entry.raw`), for ``replace``, ``remove`` and ``mark``; for
             ``remove_section`` the section's lines.
         provenance: the line that the words come from, ``2026-11-21#^d-abc``; empty for none.
         label: label of the provenance link; empty for the name of its note. For a fact, the day on which it was stated.
         occurrence: number of the entry among those with the same lines, from 0; None if there must be only one.
         single: whether a fact ends the fact that holds at its start.
-        ends: own lines of the facts that a fact ends, as shown to the person; None if none were shown.
+        ends: the lines of the facts that a fact ends, as shown to the person; None if none were shown.
         author: author of the words; empty for no author.
         target: path of the note, relative to the vault.
-        event: whether a fact is of something that happens once.
+        event: whether a fact is about something that happens once.
         gone: predicates of the facts with the same object that a fact ends.
         time: time of a new line; day on which a new note was made; empty for none.
         state: state of a new line, or the one that ``mark`` sets; empty for none.
@@ -115,7 +115,7 @@ class Planned(NamedTuple):
     """The result of planning changes of a note.
 
     Attributes:
-        note: the note after the changes; the given object itself if nothing was applied.
+        note: the note after the changes; the given object if nothing was applied.
         splices: the splices of the given note, in order.
         outcomes: one outcome per change, in order.
     """
@@ -239,7 +239,7 @@ def locate(note: Note, target: str, *, occurrence: int | None = None) -> Entry |
 
 
 def reference_to(note: Note, entry: Entry) -> tuple[str, int | None]:
-    """Return what names an entry in a change: its own lines, and its number if several entries have them."""
+    """Return how a change names an entry: its own lines, and its number if several entries have them."""
     same = note.entries_by_raw.get(entry.raw, [])
     number = next((at for at, other in enumerate(same) if other.occurrence == entry.occurrence), None)
     return entry.raw, number if len(same) > 1 else None
@@ -331,7 +331,7 @@ def _remove(note: Note, change: Change) -> _Effect:
 
 def _add_section(note: Note, change: Change) -> _Effect:
     """Add a heading, with a line below it if the change has words."""
-    if change.text:  # appending makes the heading, and works with a present one too
+    if change.text:  # appending creates the heading, and also works if it exists
         return _append(note, change)
     title = heading(change.section)
     if note.document.find_section(title):
@@ -340,7 +340,7 @@ def _add_section(note: Note, change: Change) -> _Effect:
 
 
 def _remove_section(note: Note, change: Change) -> _Effect:
-    """Remove a heading with the lines up to the next one, if they are as the change names them."""
+    """Remove a heading with the lines up to the next one, if they are the ones that the change names."""
     document = note.document
     title = plain_heading(change.section)
     lines = _with_lf(change.replaces).strip("\n")
@@ -598,7 +598,7 @@ class _Plan:
         self.note = note
         self.outcomes: list[Outcome] = []
         self._chains: dict[int, _Chain] = {}
-        """New bullets of present sections, by the line of the heading."""
+        """New bullets of existing sections, by the line of the heading."""
         self._new_sections: dict[str, _Chain] = {}
         """New bullets of new sections, by plain title; the sections come at the end of the note, in this order."""
         self._splices: list[Splice] = []
@@ -615,7 +615,7 @@ class _Plan:
 
     @property
     def _all_chains(self) -> tuple[_Chain, ...]:
-        """The chains of present and of new sections."""
+        """The chains of existing and of new sections."""
         return (*self._chains.values(), *self._new_sections.values())
 
     def take(self, changes: Sequence[Change]) -> int:
@@ -642,7 +642,7 @@ class _Plan:
         return splices if found == self._expected_entries() and self._blocks_as_expected(after.document) else None
 
     def _only_appends(self, splices: Sequence[Splice]) -> bool:
-        """Whether everything is appended to the note, and can only parse as planned."""
+        """Whether everything is appended to the note, where it can only parse as planned."""
         chains = self._all_chains
         bullets = [_decoded(line) for chain in chains for line in chain.lines]
         return (
@@ -769,7 +769,8 @@ class _Plan:
         return chain
 
     def _start_chain(self, section: Section, heading: str, rendered: str, line: bytes) -> _Chain | None:
-        """Start the chain of a present section; return None if a second bullet would not come right after the first."""
+        """Start the chain of an existing section; return None if a second bullet would not come right after the
+        first."""
         document = self.note.document
         if self._new_sections and section is document.sections[-1] and not self._ends_in_bullet():
             return None  # no longer the last section, so that the bullet must come right after its last bullet

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 Actor = Literal["person", "script", "cron", "agent", "model"]
-"""The cause of a write: a person at a terminal, a script, a cron job, an agent, or a model's words."""
+"""Who caused a write: a person at a terminal, a script, a cron job, an agent, or a model."""
 
 ACTORS: tuple[Actor, ...] = ("person", "script", "cron", "agent", "model")
 
@@ -26,12 +26,12 @@ ROLES = {word: role for role, words in _ROLES.items() for word in words.split()}
 
 
 def role(value: object) -> Role | None:
-    """Return the role for a log's word for a speaker; None for any other word."""
+    """Return the role for a word that a log uses for a speaker; None for any other word."""
     return ROLES.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 class Tier(StrEnum):
-    """The kind of memory that a note holds, decided by its path alone (:mod:`tars_memory.vault.layout`)."""
+    """The kind of memory that a note belongs to, decided by its path alone (:mod:`tars_memory.vault.layout`)."""
 
     SEMANTIC = "semantic"
     PROCEDURAL = "procedural"
@@ -75,7 +75,7 @@ class Line(NamedTuple):
 
 
 def is_empty_item(line: str) -> bool:
-    """Whether the line of a list item has no words behind its list mark, with or without a checkbox."""
+    """Whether the line of a list item has no words after its list mark, with or without a checkbox."""
     words = "".join(line.split(None, 1)[1:]).rstrip()
     return not words or (len(words) <= len("[x]") and words[0] + words[-1] == "[]")
 

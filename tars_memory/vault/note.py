@@ -1,6 +1,6 @@
 """A note as a value: its path, its bytes, and what the layout says about the path. All readers of a note use it.
 
-Pure. A note never changes: another text is another note. It is parsed once, when its content is first needed.
+Pure. A note is immutable: a different text is a different note. It is parsed once, when its content is first needed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Note:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Its bullets with words, nested ones included, in the order of lines; in a playbook its steps too."""
+        """Its bullets with words, including nested ones, in line order; in a playbook its steps, too."""
         read = _long_note if len(self.data) > markdown.document.MAX_CACHED_BYTES else markdown.entries.read
         return tuple(read(self.path, self.document, timed=self.timed, numbered=self.numbered))
 
@@ -88,8 +88,8 @@ class Note:
         return _grouped((entry.text, entry) for entry in self.entries)
 
     def as_written(self, words: str) -> str:
-        """Return the words as an entry has them that differs only in its first letter's case and a full stop at its
-        end, so that they are a repeat; else the words.
+        """Return the words of an entry that differs only in the case of its first letter or in a final full stop, so
+        that the given words are a repeat; else the given words.
         """
 
         def alike(text: str) -> str:
@@ -124,7 +124,7 @@ class Note:
 
 
 _long_note = lru_cache(maxsize=1)(markdown.entries.read)
-"""The entries of the last long note: a command reads each state of it several times, in several rooms."""
+"""The entries of the last long note: a command reads each state of it several times, in several packages."""
 
 
 def _grouped(pairs: Iterable[tuple[str, Entry]]) -> dict[str, list[Entry]]:
