@@ -582,8 +582,7 @@ class Memory:
         return capture.notes.read_topic(self.workspace.capture(writes=False), agent, name)
 
     def pin(self, name: str, *, pinned: bool = True) -> Receipt:
-        """Keep an unused playbook in prompts, or stop keeping it (``pinned=False``); ``name`` as for
-        :meth:`playbook`."""
+        """Keep an unused playbook in prompts, or let it go (``pinned=False``); ``name`` as for :meth:`playbook`."""
         return capture.notes.pin(self._writer(), self._playbook(name).path, pinned=pinned)
 
     def headings(self, name: str) -> tuple[str, builtins.list[capture.notes.Heading]]:
@@ -917,8 +916,7 @@ class Memory:
         return jobs.merge.set_up(self.workspace, program)
 
     def recommended_model(self) -> dict[str, Any] | None:
-        """Return the embedding model that fits the vault's languages better than the configured one; None if none
-        does."""
+        """Return the embedding model that fits the vault's languages better than the configured one, or None."""
         return jobs.status.recommended(self.workspace)
 
     def use_model(self, name: str, *, folder: str | os.PathLike[str] | None = None) -> dict[str, Any]:

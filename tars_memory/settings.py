@@ -844,8 +844,7 @@ _LONGEST_NAME = 200
 
 
 def may_be_folder(text: str) -> bool:
-    """Return whether a path from a log can be a folder on this machine: it is absolute, and not longer than any system
-    allows."""
+    """Return whether a path from a log can be a folder here: it is absolute, and no system has a longer path."""
     return os.path.isabs(text) and "\0" not in text and len(text.encode("utf-8", "replace")) < 4_096
 
 

@@ -570,8 +570,7 @@ class Workspace:
         self._withheld = None
 
     def _knows_forgotten(self, what: str, notices: list[str]) -> bool:
-        """Read the record of what was forgotten again; if that fails, return False and add a notice that ``what`` is
-        not searched."""
+        """Read again what was forgotten; if that fails, return False and add a notice that ``what`` is not searched."""
         self.forget_withheld()
         try:
             self._forgotten()

@@ -769,8 +769,7 @@ class _Plan:
         return chain
 
     def _start_chain(self, section: Section, heading: str, rendered: str, line: bytes) -> _Chain | None:
-        """Start the chain of an existing section; return None if a second bullet would not come right after the
-        first."""
+        """Start an existing section's chain; return None if a second bullet would not come right after the first."""
         document = self.note.document
         if self._new_sections and section is document.sections[-1] and not self._ends_in_bullet():
             return None  # no longer the last section, so that the bullet must come right after its last bullet
