@@ -13,6 +13,14 @@ WORTH = [
     ("en", "Keep in mind that Anna can't eat nuts.", "Anna can't eat nuts"),
     ("en", "note that I use a German keyboard layout", "I use a German keyboard layout"),
     ("en", "From now on, answer in metric units.", "Answer in metric units"),
+    ("en", "Use British English with me from now on.", "Use British English with me from now on"),
+    ("en", "Please stop using emojis.", "Please stop using emojis"),
+    ("en", "When you write Python for me, use type hints.", "When you write Python for me, use type hints"),
+    ("en", "I'd like you to always answer in French.", "I'd like you to always answer in French"),
+    ("en", "Don't ever use tables with me.", "Don't ever use tables with me"),
+    ("de", "Frag in Zukunft, bevor du etwas löschst.", "Frag in Zukunft, bevor du etwas löschst"),
+    ("de", "Antworte mir künftig kürzer.", "Antworte mir künftig kürzer"),
+    ("nl", "Vraag in het vervolg eerst om toestemming.", "Vraag in het vervolg eerst om toestemming"),
     ("en", "please never push to the release branch without asking me", "Please never push to the release branch without asking me"),
     ("en", "great. in future please give me prices in dollars including tax", "Give me prices in dollars including tax"),
     ("en", "Do not forget that I live in Cork.", "I live in Cork"),
@@ -271,6 +279,12 @@ WORTH = [
 ]  # fmt: skip
 
 LEFT_ALONE = [
+    # --- no order, or one for the text at hand
+    ("en", "Stop using the old endpoint, it is gone."),
+    ("en", "When you write my essay, use short sentences."),
+    ("en", "The shop opens at ten from now on."),
+    ("de", "Künftig ist der Laden zu."),
+    ("nl", "In de toekomst wordt alles duurder."),
     # --- taken back in the next turn
     ("de", "Heute teste ich den Parser."),
     ("de", "Heute arbeite ich an einem Parser."),
