@@ -82,6 +82,12 @@ def test_the_sources_to_remove_are_those_not_yet_named(folder: Path) -> None:
         config.unlink()
 
 
+def test_projects_are_those_of_the_layout(folder: Path) -> None:
+    make_vault(folder / "rooms", {"Channels/kitchen/memory.md": "- tea\n", "projects/boat/Boat.md": "# Boat\n"})
+    layout = {"TARS_MEMORY_DIR": str(folder / "rooms"), "TARS_MEMORY_LAYOUT_LIKE": "istota"}
+    assert offered(folder, "search", "--project", "", **layout) == ["kitchen", "none"]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -200,7 +200,8 @@ def _values_of(param: Any, command: str, given: Sequence[str], typed: str, call:
     takes_files = metavar in ("DIR", "FILE", "FILES", "FOLDER", "PATH", "SOURCES")
     if takes_files and not (key == "sources paths" and given[:1] == ["remove"]):
         return None
-    fixed = FIXED.get(key) or FIXED.get(metavar)
+    named = metavar.split("|") if "|" in metavar and metavar.islower() else None
+    fixed = FIXED.get(key) or FIXED.get(metavar) or named
     if fixed is not None:
         return _beginning([(value, "") for value in fixed], typed)
     source = SOURCES.get(key) or SOURCES.get(metavar) or SOURCES.get(f"--{param.name}")
@@ -256,7 +257,7 @@ def _sources(call: Call, given: Sequence[str]) -> Iterator[Value]:
 
 
 def _projects(call: Call, _given: Sequence[str]) -> Iterator[Value]:
-    folder = call.workspace.root / "projects"
+    folder = call.workspace.projects
     yield from ((path.name, "") for path in sorted(folder.iterdir()) if path.is_dir() and path.name[:1] != ".")
     yield "none", "outside projects"
 
@@ -278,14 +279,9 @@ FIXED: dict[str, tuple[str, ...]] = {
     "PERIOD": ("month", "year"),
     "KIND": ("systemd", "launchd", "cron"),
     "DATE": ("today", "yesterday", "1w", "1m", "1y"),
-    "good|bad": ("good", "bad"),
-    "list|add|remove": ("list", "add", "remove"),
-    "install|uninstall|status": ("install", "uninstall", "status"),
     "AGENT": ("claude", "codex", "gemini", "cursor", "copilot"),
-    "list|use|check": ("list", "use", "check"),
-    "bash|zsh|fish": SHELLS,
 }
-"""Fixed values, by command and parameter or by metavar."""
+"""Fixed values, by command and parameter or by metavar; a metavar like ``list|add|remove`` names its own."""
 
 SOURCES: dict[str, Callable[[Call, Sequence[str]], Iterator[Value]]] = {
     "TAG": _tags,
