@@ -394,7 +394,7 @@ class Places:
 
         A copy (same id, another path) has a state of its own, and so has another vault at the path of an earlier one.
         A vault with another id in the same folder is still the same vault: two devices wrote to it before they were
-        first synced, and one id won. Only ``doctor --adopt`` takes over the state that a moved vault left at its former
+        first synced, and one id won. Only ``doctor --adopt`` takes over the state that a moved vault left at its old
         path: an unmounted disk looks just like a moved vault.
 
         Args:

@@ -661,7 +661,7 @@ class Memory:
 
         Args:
             target: a REF, or words that only this entry or sentence contains, or ``path:line`` of a log.
-            everywhere: also purge it, and its former words, from journal, spool, index, caches and the hooks' files.
+            everywhere: also purge it, and its old words, from journal, spool, index, caches and the hooks' files.
                 This can't be undone. A statement that is already forgotten can still be purged.
             also: lines of conversations, from :meth:`near`, that extraction will skip, too.
             parts: accept words that are only part of it, even if several entries say it; otherwise an error lists the
@@ -943,7 +943,7 @@ class Memory:
         """Find the state that is kept for a path from which this vault was moved.
 
         Args:
-            path: the former path; None if state is kept for only one.
+            path: the old path; None if state is kept for only one.
 
         Raises:
             UsageError: a vault of this id is at that path now, so this one is a copy; or an agent asks.

@@ -329,7 +329,7 @@ class Talks:
         """Read a log; if it was only appended to, read only the new part.
 
         Returns:
-            The log's record, its conversations, and the former record if only the new part was read.
+            The log's record, its conversations, and the old record if only the new part was read.
         """
         size = STAMP.unpack(stamp)[0]
         if size > LARGEST:

@@ -156,8 +156,8 @@ def matching_entries(ctx: Caller, target: str, *, anywhere: bool = False) -> lis
         place = _place_named([*paths, *sessions, *others, *notes], wanted)
         opens = f"tars-memory open {shell_word(place)} opens the note; " if place else ""
         if not place and (log := re.match(r"(?s)(.+?):[0-9]", wanted)) and os.path.isfile(log[1]):
-            hint = "only what you said there in a conversation can be named so, and only to forget it"
-            raise NotFoundError(f"no entry {wanted!r}: it is in no note, but in a file that is never written", hint)
+            hint = "only lines that you said in a conversation can be named like this, and only by forget"
+            raise NotFoundError(f"no entry {wanted!r}: it is not in a note, but in a file that is never written", hint)
         raise NotFoundError(f"no entry {wanted!r}", f"{opens}tars-memory list shows entries with their REFs")
     if anywhere:
         return theirs
@@ -176,9 +176,9 @@ def _by_name(ctx: Caller, paths: Sequence[str], target: str) -> Entry | None:
 
 
 def _by_words(ctx: Caller, paths: Sequence[str], target: str) -> list[Entry]:
-    """Return the entries with these words, else those that contain them; of either those that have them as typed, if
-    any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by all its
-    words and its time; what was typed with such a mark, as ``- 5 degrees``, by that mark as well.
+    """Return the entries with these words, else those that contain them; in either case those that have them exactly as
+    typed, if any do: ``Papá`` is not ``Papa`` where both are there. A line that was copied from its note is known by
+    all its words and its time; what was typed with such a mark, as ``- 5 degrees``, by that mark as well.
     """
     line = unbulleted(target)
     copied = grammar.parse(line, timed=True) if line != target else grammar.Parts(target)
@@ -311,7 +311,7 @@ def undo(ctx: Caller, txn: str | Sequence[str] | None = None, *, last: int = 1) 
 
 
 def _undone(ctx: Caller, chosen: Sequence[tuple[str, list[history.JournalEntry]]]) -> list[store.Written]:
-    """Undo transactions; what is told of them is masked as in the notes before and after, and so is what is refused."""
+    """Undo transactions; reports and refusals are masked as in the notes before and after."""
     entries = [entry for _, group in chosen for entry in reversed(group)]
     hide_former(entries, ctx.vault)
     try:

@@ -530,7 +530,7 @@ class ClaudeCode(Chat):
 
 
 def _is_typed(record: Mapping[str, Any]) -> bool:
-    """Whether nothing in a record shows that somebody else than the person sent it."""
+    """Whether nothing in a record shows that somebody other than the person sent it."""
     origin = record.get("origin")
     kind = origin.get("kind") if isinstance(origin, dict) else origin
     return kind in (None, "", "human") and record.get("promptSource") != "system"

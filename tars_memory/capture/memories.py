@@ -47,7 +47,7 @@ LONGEST_CONTEXT = 80
 MOST_WORDS = 5
 """Maximum number of words in the name of a relation: a longer one is a sentence with a link in it."""
 EXTRACT = "tars-memory extract reads conversations"
-"""What is said of a source that may be a log or an export of those."""
+"""The hint about a source that may be a log or an export of logs."""
 
 _OBSERVATION = re.compile(r"\[([^\W\d_][^\[\]\n()]{1,79})\][ \t]+(\S.*)", re.DOTALL)
 """``[category] text``; not the box of a task, which has one character, nor a link (``[a](b)``, ``[[a]]``)."""
@@ -370,7 +370,8 @@ def _passages(note: Document) -> Iterator[_Passage]:
     """Yield the bullets, numbered items and paragraphs of a note, in order.
 
     A passage that ends in a colon introduces those below it: it becomes their context, and is not yielded itself.
-    Without such an introduction, the context is the heading, except for a note's only title, which fits all of it.
+    Without such an introduction, the context is the heading, except for a note's only title, which applies to all of
+    it.
     """
     titles = sum(section.level == 1 for section in note.sections)
     lead, section, items = "", None, note.items

@@ -322,8 +322,8 @@ class Caller:
 
         Args:
             text: the text.
-            before: what will stand before it in its note: a label there may say that it is a credential.
-            after: what will stand behind it.
+            before: what will come before it in its note: a label there may say that it is a credential.
+            after: what will come after it.
 
         A person at a terminal decides about credentials (the command line asks), so the text is unchanged then. In any
         other case a notice says what was masked. A notice also counts invisible characters, which are left out when the

@@ -434,11 +434,10 @@ def _role(label: str) -> Role:
 
 
 def day_order(labels: Sequence[Label]) -> str:
-    """Return in which order day, month and year stand in the days that don't begin with four digits.
-
-    It is the order in which most of the days exist, then in which they go back least often, then in which they fill
-    the fewest months. Where this leaves a choice, the day is first, but in days with slashes beside times with a.m. or
-    p.m. the month.
+    """Return the order of day, month and year in dates that don't begin with four digits. It is the order in which most
+    of the dates exist, then the one in which they go back least often, then the one in which they fill the fewest
+    months. If several orders remain, the day comes first, but the month in dates with slashes beside times with a.m. or
+    p.m.
     """
     written = list(dict.fromkeys(label.day for label in labels if label.day and not label.day[:4].isdigit()))
     american = any(label.day and "/" in label.day and _HALF.search(label.clock or "") for label in labels)

@@ -208,7 +208,7 @@ def _steps(note: Note, entry: Entry) -> markdown.lines.Steps | None:
 
 
 class _BlockIds:
-    """Gives block ids to the candidates of a note that have none; each is unique in the note, for links to it."""
+    """Gives block ids, each unique in the note, to candidates that have none, so that they can be linked to."""
 
     def __init__(self, entries: Sequence[Entry], prefix: str = "d") -> None:
         self._prefix = prefix

@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 
 CONFLICTS = 5
-"""Maximum number of related lines shown beside a proposal; more could not be read at a glance."""
+"""Maximum number of related lines shown beside a proposal: more can't be read at a glance."""
 
 TOGETHER = 5
-"""Maximum number of proposals of one conversation that one answer decides: as many as are read at a glance."""
+"""Maximum number of proposals of one conversation that one answer decides: as many as can be read at a glance."""
 
 RIVALS = "Only one of them can be true at a time, and all count as true today"
 """The ``why`` of a question about facts that contradict each other."""
@@ -114,7 +114,7 @@ def gather(ctx: capture.remember.Caller, *, expired: bool = False, related_for: 
     for proposal in (*new.proposals, *from_inbox, *questions):
         same = by_id.get(proposal.id)
         by_id[proposal.id] = same._replace(marks=(*same.marks, *proposal.marks)) if same else proposal
-    # Oldest first, in the order in which they were said: who changes his mind does so after what he said first.
+    # Oldest first, in the order in which they were said: people change their minds after what they said first.
     ordered = sorted(by_id.values(), key=lambda proposal: proposal.date)
     ordered.sort(key=lambda proposal: len(proposal.marks), reverse=True)
     alike = SimilarTexts(waiting.refused)
@@ -408,10 +408,11 @@ class _TierNotes:
         return tuple(line._replace(date=line.date or days.get(line.ref, "")) for line in lines)
 
     def _further(self, found: Sequence[int], similar_lines: SimilarTexts) -> Iterator[int]:
-        """Yield lines related to those found, which a change of one may affect though they share no word with it.
+        """Yield lines related to those found, which changing one of them may affect, even if they share no word with
+        the proposal.
 
         For each line found, the best one first: the lines similar to it, then those that came from the same note. No
-        line is yielded twice, and none of those found.
+        line is yielded twice, and none that was found before.
         """
         seen = set(found)
         for number in found:

@@ -276,7 +276,7 @@ class Proposal(NamedTuple):
             choose from.
         replaces: for ``replace`` and ``remove``, the entry's own lines as they were; empty otherwise.
         marks: the candidates that the proposal decides.
-        kept: whether it is a file of the inbox, which a decision removes; else it is gathered anew each time.
+        kept: whether it is a file of the inbox, which a decision removes; else it is gathered again each time.
         occurrence: which of several entries with the lines ``replaces``, from 0; None: there must be only one.
         fact: for ``fact``, what it would add and end; else None.
         kind: kind of sentence that a second look found (``stated``, ``planned``, ``rule``, …); empty for none.

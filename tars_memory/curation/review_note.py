@@ -196,7 +196,7 @@ class _Page:
 
     @cached_property
     def tasks(self) -> list[Entry]:
-        """The bullets, but for those that only the next line gives a mark.
+        """The bullets, except for those that only the next line gives a mark.
 
         A line that lost its list mark continues the bullet above it, in markdown. Only below a box it may be the rest
         of a proposal's words.
@@ -310,7 +310,7 @@ class _RelatedBox(NamedTuple):
         id, ref: the proposal's id and the line's REF, from its mark; empty if the mark is gone.
         box: the character in it; empty if no box is understood.
         line: 1-based.
-        words: behind the box.
+        words: after the box.
     """
 
     id: str

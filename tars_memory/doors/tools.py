@@ -1,7 +1,7 @@
 """The memory as seven tools that a model may call: their descriptions, JSON schemas and functions.
 
 :class:`Tools` carries out a call; vault, project and rights are fixed when it is made, and no argument changes them.
-Answers are what the command line gives an agent: credentials masked, invisible characters left out. Written lines bear
+Answers are what the command line gives an agent: credentials masked, invisible characters left out. Written lines have
 the client's name. No tool changes or removes a line, and rules become proposals, whatever the person's settings allow
 other callers.
 """
@@ -99,7 +99,7 @@ def _of(**members: str | Schema) -> Schema:
     """Return the schema of an object that has all of these members.
 
     Args:
-        members: of each its schema; or its JSON type, with ``?`` behind one that may be null, and after a colon what
+        members: of each its schema; or its JSON type, with ``?`` after one that may be null, and after a colon what
             it is.
     """
     schemas = {name: _member(kind) if isinstance(kind, str) else kind for name, kind in members.items()}
@@ -413,8 +413,8 @@ class Tools:
     """The tools of one vault and one project.
 
     Args:
-        open_memory: opens the memory anew for each call, so that the current settings and vault count, and nothing
-            grows from call to call. Takes variables to set beside those of the process.
+        open_memory: reopens the memory for each call, so that the current settings and vault count, and nothing grows
+            from call to call. Takes variables to set beside those of the process.
     """
 
     def __init__(self, open_memory: Callable[[Mapping[str, str]], Memory]) -> None:

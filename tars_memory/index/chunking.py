@@ -249,7 +249,7 @@ def _strings(value: object) -> Iterator[str]:
 
 def _parts(lines: list[str], units: Sequence[Unit], cut: Cut) -> Iterator[tuple[list[Unit], list[str], bool]]:
     """Pack units under one heading up to a chunk's size and cut larger units; yield (units, lines of text, partial)."""
-    pack: list[Unit] = []  # units under one heading, with the bare headings before and behind them
+    pack: list[Unit] = []  # units under one heading, with the bare headings before and after them
     used = 0
     path: tuple[str, ...] | None = None  # headings of the text in the pack; None: no text yet
     for unit, bare in zip(units, bare_headings(units), strict=True):
@@ -451,7 +451,7 @@ _NOT = "!="
 def note_properties(properties: dict[str, Any], lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Return a note's properties as (key, value) pairs, folded, each once, at most :data:`MAX_PROPERTIES`.
 
-    A list has one pair for each of its items; values that are neither text nor a list of texts are passed over.
+    A list has one pair for each of its items; values that are neither text nor a list of texts are skipped.
 
     Args:
         properties: of the front matter.

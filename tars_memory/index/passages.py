@@ -112,7 +112,7 @@ def open_embedder(model: str, cache: Path, preparing: Callable[[], None] | None 
     """Return the embedder of the named model.
 
     A model that pip installed is prepared in the cache folder the first time (about a second), and ``preparing`` is
-    told before; nothing is fetched.
+    called before; nothing is fetched.
 
     Raises:
         ModelUnavailableError: the model is missing or damaged; raised at once, with what to do.
@@ -395,7 +395,7 @@ class Session:
             raise prepare.not_run(manifest, error) from error
         except ModelUnavailableError:
             raise
-        except Exception as error:  # the exceptions of onnxruntime and of tokenizers share no base class
+        except Exception as error:  # the exceptions of onnxruntime and of tokenizers have no common base class
             raise ModelUnavailableError(
                 f"the embedding model in {folder} can't be opened: {error}",
                 "remove that folder; the next search or reindex rebuilds it",

@@ -186,7 +186,7 @@ def optimise(folder: Path, manifest: models.Manifest) -> Path:
         options.add_session_config_entry(f"{external}min_size_in_bytes", "1024")
         try:
             onnxruntime.InferenceSession(str(folder / manifest.model_file), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime's own exceptions share no base class
+        except Exception as error:  # onnxruntime's own exceptions have no common base class
             raise ModelUnavailableError(f"onnxruntime can't read the model {manifest.name}: {error}") from error
         lengths = {path.name: path.stat().st_size for path in building.iterdir()}
         (building / "lengths.json").write_text(json.dumps(lengths), "utf-8")
@@ -277,7 +277,7 @@ def load_fastembed() -> Any:
 def ready(model: str, cache: Path, preparing: Callable[[], None] | None = None) -> tuple[models.Manifest, Path]:
     """Return the named model's manifest and its prepared folder, in which every file has the expected length.
 
-    A model that pip installed is prepared first if necessary (about a second, once); ``preparing`` is told before.
+    A model that pip installed is prepared first if necessary (about a second, once); ``preparing`` is called before.
     Nothing is ever fetched.
 
     Raises:

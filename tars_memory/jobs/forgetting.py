@@ -96,7 +96,7 @@ NAMING = "Topics"
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d{4}) (.+)\.md")
 _SIGNS = re.compile(r"(?<=\w)[+#]+|(?<![^\s\\])[-+](?=\s?\d)")
-"""Signs that are no words, and still say something else: ``C++`` and ``C#``, ``-5`` and ``+5``."""
+"""Signs that are not words, but change the meaning: ``C++`` and ``C#``, ``-5`` and ``+5``."""
 _DATES = re.compile(r"[\[(](?:since|until|by)::[^\[\]()]*[\])]")
 
 
@@ -161,7 +161,7 @@ class Copies:
 
     def sentences(self, more: Sequence[str] = ()) -> list[list[str]]:
         """Return all wordings, and ``more``, split into units as :func:`~tars_memory.vault.writing.withheld.units`."""
-        worded = wordings if self.kind != TALK else lambda text: [units(text)]  # what was said has no asides of ours
+        worded = wordings if self.kind != TALK else lambda text: [units(text)]  # spoken words have none of our asides
         found = [words for text in (*self.texts, *self.quotes, *more) for words in worded(text)]
         return [words for at, words in enumerate(found) if words not in found[:at]]
 
@@ -720,7 +720,7 @@ def forget(
             "run tars-memory forget there",
         )
     for path in places:
-        ctx.vault.hide(path, "")  # so that what is told of the removal is masked as it was in the note
+        ctx.vault.hide(path, "")  # so that the report of the removal is masked as the note was
     with (
         _withholding(ctx, copies, also) as withhold,
         ctx.writing("forget", arguments, atomic=len(places) > 1 or bool(kind)) as session,

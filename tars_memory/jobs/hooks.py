@@ -341,8 +341,8 @@ class HookFolder:
         return [str(path) for path in sorted(home.glob("*/*")) if not path.name.endswith(".part")]
 
     def sources(self, transcript: str) -> list[str]:
-        """Return the files that hold all of a conversation: its copies, but for those that its log still begins with,
-        and the log, if it exists.
+        """Return the files that contain a conversation: its copies, except those that its log still begins with, and
+        the log, if it exists.
         """
         log = [transcript] if os.path.isfile(transcript) else []
         return [*(copy for copy in self.kept(transcript) if not log or not holds(transcript, copy)), *log]

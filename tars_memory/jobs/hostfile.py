@@ -275,7 +275,7 @@ def _insert_child(text: str, root: _Node, node: _Node, key: str | None, value: A
     trailing = last is not None and text[found] == ","
     since = found + 1 if trailing else since
     close = node.end - 1
-    at = since + len(text[since:close].rstrip(_WHITE))  # behind the comments
+    at = since + len(text[since:close].rstrip(_WHITE))  # after the comments
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
     around = root if not last else node
     if _BREAK.search(text, around.start, around.end) or (not last and node == root):

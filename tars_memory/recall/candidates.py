@@ -537,7 +537,7 @@ def silent(row: ChunkRow, texts: Sequence[str]) -> set[int]:
     if any(text.strip() and i not in empty for i, text in enumerate(texts)):
         found |= empty
     for i, line in enumerate(row.lines):
-        if line.kind == "replaced":  # the former text of the line above it: ``why`` shows it
+        if line.kind == "replaced":  # the old text of the line above it: ``why`` shows it
             others = zip(reversed(row.lines[:i]), reversed(texts[:i]), strict=True)
             above = next((other for other, text in others if text.strip() and other.indent < line.indent), None)
             if row.tier == "daily" if above is None else above.state == "promoted":
@@ -824,7 +824,7 @@ def best(
     words = weights.shares_of(shortlist.words)
     note_words = weights.shares_of(shortlist.notes)
     near = weights.shares_of({chunk: scale.meaning(cosine) for chunk, cosine in shortlist.near.items()})
-    beyond = min(near.values(), default=0.0)  # chunks that the KNN did not return are no nearer than its last one
+    beyond = min(near.values(), default=0.0)  # chunks that the KNN did not return are at most as near as its last one
     rough = {
         chunk: weights.ROUGH_WORDS * max(words.get(chunk, 0.0), shortlist.literal.get(chunk, 0.0))
         + weights.ROUGH_MEANING * near.get(chunk, beyond)
@@ -845,7 +845,7 @@ def best(
 
 def _is_daily(row: ChunkRow) -> bool:
     """Whether a chunk is from the note of a day that its name says: a daily note, or one that is called by the figures
-    of its day alone, as the daily notes of a former format are; those of a Zettelkasten have more of them.
+    of its day alone, as the daily notes of an old format are; those of a Zettelkasten have more of them.
     """
     if row.date_is_weak or row.date is None:
         return False

@@ -174,12 +174,10 @@ class Packing:
 
     def settle_fences(self) -> list[tuple[str, int]]:
         """Give recalled lines of a fence its marks if all of them are in the prompt and the marks fit; else leave the
-        marks out, for behind an open fence all would be code.
+        marks out, because after an open fence everything would be code.
 
-        What is loaded was admitted line by line, so nothing is added to it. Nor is a mark with words of its own.
-
-        Returns:
-            Path and number of the marks that were in the prompt and are no more.
+        What is loaded was admitted line by line, so nothing is added to it. Nor is a mark with its own words. Returns:
+        Path and number of the marks that were in the prompt and no longer are.
         """
         gone: list[tuple[str, int]] = []
         for kind, blocks in self._blocks.items():
@@ -247,7 +245,7 @@ class Packing:
             lines: those of its note that are in the block already, by their numbers.
         """
         cost = sum(len(text) + 1 for text in unit.texts)
-        # Without the mark of a fence the lines behind it may need a place of their own (settle_fences).
+        # Without the mark of a fence the lines after it may need a place of their own (settle_fences).
         cost += sum("```" in text or "~~~" in text for text in unit.texts) * (len(later_place(unit.end_line + 1)) + 1)
         if not lines and kind not in self._blocks:
             cost += len(opening(kind, SAMPLE_MARK)) + len(closing(kind, SAMPLE_MARK)) + 2

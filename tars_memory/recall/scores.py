@@ -301,7 +301,7 @@ def _put_typed_first(lines: Sequence[CandidateLine], query: Query) -> None:
 
 def _put_own_first(lines: Sequence[CandidateLine], pool: Pool, query: Query) -> None:
     """Give the best score of the lines with all that is asked to a fact about the user among them: "Where do I live?"
-    asks for nobody else. A query that is no question is compared with facts alone.
+    asks about nobody else. A query that is not a question is compared with facts only.
     """
     small = query.grammar | query.small_words | query.date_words
     asked = {query.stems[word] for word in query.words if word not in small} & pool.idfs.keys()

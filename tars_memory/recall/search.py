@@ -186,7 +186,7 @@ def _hits_per_note(
         (hits if counts[hit.path] <= most else over).append(hit)
         if len(hits) == limit:
             break
-    if len(counts) == 1 and len(hits) < limit:  # else other notes may answer behind the limit
+    if len(counts) == 1 and len(hits) < limit:  # else other notes may answer beyond the limit
         hits = [*hits, *over]
         return hits[:limit], len(hits[limit:])
     shown = dict(counts)
@@ -788,8 +788,8 @@ def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: di
     """Find other forms of the words of a query that no note contains, in a small vault also compounds with them, and
     count them in ``held``.
 
-    Like a word, a form only counts if a note in the scopes that are searched contains it. A word that is excluded has
-    no other forms, and is none.
+    Like a word, a form only counts if a note in the searched scopes contains it. An excluded word has no other forms,
+    and isn't one.
     """
     excluded = weights.Exclusion(query.negations).stems if query.negations else frozenset()
     everything: dict[str, int] = {}

@@ -380,9 +380,9 @@ NOTE_FARTHEST = 0.05
 NOTE_EXACT = 0.50
 """Weights of the parts of a note: BM25 of the whole note; its day; its best line (next group); the nearness of words to
 those of the query, in its best chunk, in all lines that are read of it, and in its best line with the line before; the
-nearness to the query's word that is farthest from the note, for a note that contains a claim but for one word is about
-something else; and the share of the query that was written to be matched exactly (a quote, ``10.0.0.1``, ``C++``, 東京,
-``auto*``) and is."""
+nearness to the query's word that is farthest from the note, for a note that contains all but one word of a claim is
+about something else; and the share of the query that was written to be matched exactly (a quote, ``10.0.0.1``, ``C++``,
+東京, ``auto*``) and is."""
 NOTE_BEST_BY_WORDS = 0.40
 """``NOTE_BEST`` without a model: the best line has to make up for the nearness of words in its chunk."""
 BEST_WORDS = 0.25

@@ -34,7 +34,7 @@ _OF = (
     r"(?i:[ \t]+(?:of|for|für|vom|von|der|des|zum|zur|del(?:la)?|de|du|di|da|do|per|pour|para|van|"
     r"k|till?|от|для|до|за|του|της)[ \t])"
 )
-"""What leads from a noun to that for which it is, as in "PIN for the card": a verb has no such word behind it."""
+"""What leads from a noun to what it is for, as in "PIN for the card": a verb has no such word after it."""
 _BETWEEN = r"(?:[ \t](?:[^\r\n:=.!?;,|]|\.(?=\w)){0,40}?)?"
 """Further words of a label, names of hosts among them."""
 _WHICH = (
@@ -74,7 +74,7 @@ def _label(between: str, verb: str) -> str:
 
 _LABELS = (_label(_BETWEEN + "?", IS_VERB), _label(_BETWEEN, IS_VERB), _label(_BETWEEN, "(?!)"))
 """The ways to read a label, in this order: up to the first verb, ``password is hunter22 and the user is anna``; up to a
-later one, ``password is long and is …``; up to a sign behind a verb, ``password is the following: …``."""
+later one, ``password is long and is …``; up to a sign after a verb, ``password is the following: …``."""
 
 _CLOSING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 
@@ -257,7 +257,7 @@ def _is_word(low: str, at: int, end: int, word: str) -> bool:
 
 
 def _is_public(low: str, at: int, end: int) -> bool:
-    """Whether a word before or behind a label for a key makes its value no secret; a password is never public."""
+    """Whether a word before or after a key's label says that its value is not secret; a password is never public."""
     if low[at:end] in _STRONG_WORDS and low[at:end] != "clave":  # in Spanish a key, too
         return False
     before = compiled(_PUBLIC_BEFORE).search(low, max(0, at - 16), at)
@@ -390,7 +390,7 @@ def _credential_span(text: str, label: re.Match[str], word: int, rank: str, sepa
 _PHRASE_ALONE = (
     r"([^\W\d_A-Z]{3,12}(?:[ ][^\W\d_A-Z]{3,12}){3,9})[.,\"'`*_”»)\]]{0,4}[ \t]*(?:[#^(][^\r\n]*)?(?:[\r\n]|\Z)"
 )
-"""Words without capitals that are all of a line behind a label."""
+"""Lower-case words that fill the rest of a line after a label."""
 _PHRASE_QUOTED = r"([^\W\d_A-Z]{3,12}(?:[ ][^\W\d_A-Z]{3,12}){2,9})[ \xa0]?\\{0,2}[\"'`”“»」』’]"
 """Words without capitals that are all of a quotation."""
 
@@ -526,7 +526,7 @@ def _more_in_line(text: str, found: list[Found]) -> Iterator[Found]:
 
 
 def _pairs(text: str, low: str) -> Iterator[Found]:
-    """Yield the passwords behind the name of a user and a slash: ``login anna / hunter22``.
+    """Yield the passwords after the name of a user and a slash: ``login anna / hunter22``.
 
     A word for a login is in the line, or the user's name is an address, or the password has every kind of character and
     is not the number of a thing (``Issue#1234``).
@@ -587,7 +587,7 @@ _LIST_REACH = 40
 
 def _below_labels(text: str, low: str, labels: Mapping[str, Sequence[str]]) -> Iterator[Found]:
     """Yield the values that are alone in a line below one that ends with their label: a line, an item, a heading, a
-    key of YAML or a term; the lines below it are a fence, or deeper, or directly follow. The members in braces behind a
+    key of YAML or a term; the lines below it are a fence, or deeper, or directly follow. The members in braces after a
     label are as well below it.
     """
     several = tuple(filter(low.__contains__, table.PASSWORDS.split("|")))
@@ -777,7 +777,7 @@ def _is_listed(value: str, kind: str, separator: str, digits: int = 0) -> bool:
     Args:
         value: what stands there.
         kind: of credential.
-        separator: how the label leads to the place, as for a value behind it.
+        separator: how the label leads to the place, as for a value after it.
         digits: minimum length of a password that is a number.
     """
     judged = value[:_JUDGED_LENGTH]
@@ -898,7 +898,7 @@ def _recovery_codes(text: str, low: str) -> Iterator[Found]:
     done = 0
     for label in compiled("|".join(table.CODES)).finditer(low):
         if low.endswith("(masked ", 0, label.start()):
-            continue  # the mark of a code is not a label of the word behind it
+            continue  # the mark of a code is not a label of the word after it
         if label.start() < done or not compiled(_CODE_HINT).search(text, label.end(), label.end() + 160):
             continue
         lead = compiled(
@@ -1203,7 +1203,7 @@ _CARD = (  # begins with a character set, not with a lookbehind, so that the sea
 )
 _BITLOCKER = rf"\d(?<!\d.)\d{{5}}(?:(?:{_GAP}|[ \t>]{{0,4}}-?\r?\n[ \t>]{{0,8}})\d{{6}}){{7}}(?!\d)"
 _REMARK_ENDS = rf"s?(?:\)|{_OF})"
-"""The text behind a label in a remark on the word before it."""
+"""The text after a label in a remark on the word before it."""
 _NAME_ENDS = rf"(?:s|n|en)?(?:{_OF}[^\r\n:=.|]{{1,40}})?"
 """The rest of the name of a column or a key that is a label."""
 _LABEL_LINE_ENDS = (
@@ -1215,7 +1215,7 @@ _LABEL_ENDS = (
     rf"[\"'`*_)]{{0,3}}(?:[ \t]*(?:[.,;!?:。，\r\n]|\Z|です|だ)|{_OF}|[ \t]+{_AND}"
     r"|[ \t]+(?:at|on|in|am|im|auf|en|em|op|no|na)[ \t])"
 )
-"""The text behind a label that is not part of a longer name, such as "password manager"."""
+"""The text after a label that is not part of a longer name, such as "password manager"."""
 _PIN = (
     r"(?i)(?<![^\W\d_])(?:PIN(?-i:(?<=IN)s)?|PUK|CVV2?|CVC2?|Geheimzahl|ПИН|暗証番号)(?>(?P<plain>(?-i:(?<=pin)))?)"
     r"(?:[ -]?(?:code|number|nummer|kode|код|コード|码)s?)?[\"'`*]{0,2}"

@@ -371,7 +371,7 @@ class Layout:
         return not hidden and self.tier_of(path) is Tier.NOTE and not self.is_template(path)
 
     def is_rules(self, path: str) -> bool:
-        """Whether a note holds rules or a playbook, so that only a person may change what agents follow in it."""
+        """Whether a note has rules or is a playbook, so that only a person may change what agents follow in it."""
         return self.tier_of(path) is Tier.PROCEDURAL or self.is_playbook(path)
 
     def _existing_note(self, name: str, scope: str) -> str:

@@ -131,8 +131,8 @@ def masked_among(text: str, before: str = "", after: str = "") -> tuple[str, lis
 
     Args:
         text: the text.
-        before: what will stand before it: a label there may say that it is a credential.
-        after: what will stand behind it, such as tags.
+        before: what will come before it: a label there may say that it is a credential.
+        after: what will come after it, such as tags.
     """
     found = _within(find(before + text + after), len(before), len(before) + len(text))
     return _replaced(text, found), found
@@ -922,7 +922,7 @@ def _seed_phrases(low: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _phrase_end(low: str, start: int, end: int) -> int | None:
-    """Return the end of the phrase among words behind a label; None if they are none.
+    """Return the end of the phrase among words after a label; None if they are not a phrase.
 
     Args:
         low: the text in lower case.

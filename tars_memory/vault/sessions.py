@@ -574,7 +574,7 @@ def grow(data: bytes, new: SessionNote) -> list[Splice]:
 
 
 def _earlier_hashes(data: bytes, last: str) -> list[str]:
-    """Return the former hashes of a conversation, the newest last: they identify older copies of its log.
+    """Return the old hashes of a conversation, the newest last: they identify older copies of its log.
 
     Args:
         data: the note.

@@ -101,8 +101,8 @@ _SHAPE = (
     r"|[:=：|–→][ \t*_\"'`]{0,6}[#*]?\d{1,2}(?:\d\d|[ .–-]\d{1,2}[ .–-]\d)"
     r"|ombina|[ \t]/[ \t]{1,3}(?=[!-~]{0,40}\d)[!-~]{6}"
 )
-"""A long run without blanks, a line of ``.pgpass``, the start of a bank account number, words in a row, a number behind
-a sign, which may open a lock, or a word with a digit behind a slash, which may be a password behind the name of a user.
+"""A long run without blanks, a line of ``.pgpass``, the start of a bank account number, words in a row, a number after
+a sign, which may open a lock, or a word with a digit after a slash, which may be a password after the name of a user.
 """
 
 

@@ -261,7 +261,7 @@ def _config_splices(data: bytes, values: Mapping[str, str]) -> Sequence[Splice]:
 
 
 def is_fresh(root: Path) -> bool:
-    """Whether a folder is empty but for files of sync programs, git and the like.
+    """Whether a folder is empty except for files of sync programs, git and the like.
 
     Raises:
         VaultError: the folder can't be listed.

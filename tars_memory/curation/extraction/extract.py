@@ -184,9 +184,9 @@ class Examiner:
         self._read_vault()
 
     def of(self, transcript: Transcript | Unknown) -> Examiner:
-        """Return the examiner of the project in whose folder a conversation was held: this one, if that is none.
-
-        A file there that names no possible project is told of, and doesn't count: it stops no other conversation.
+        """Return the examiner of the project in whose folder a conversation was held; this one if it was held in none.
+        A file there that names an impossible project is reported and ignored, so that it doesn't stop other
+        conversations.
         """
         folder = getattr(transcript, "folder", "")
         is_path = self._within is not None and may_be_folder(folder)
@@ -223,7 +223,7 @@ class Examiner:
         """Examine conversations and write what they give; if the model fails, the rest is not examined.
 
         Args:
-            transcripts: conversations, and sources that are none.
+            transcripts: conversations, and sources that are not conversations.
             progress: called with the source of each conversation.
 
         Raises:
@@ -454,7 +454,7 @@ class Examiner:
         return written[0] if written else None
 
     def _write(self, done: Sequence[tuple[Task, Drawn]]) -> list[ExtractedSession]:
-        """Write conversations, all or none; skip those without news, or examined by another process meanwhile."""
+        """Write conversations, all or none; skip those with nothing new, or just examined by another process."""
         assert self._writer is not None
         ctx = self._writer()
         read_at, self._read_at = self._read_at, None  # if this fails, the vault is read again
@@ -682,8 +682,8 @@ class Importer(Examiner):
                 yield found.transcript
 
     def _shown(self, transcript: Transcript) -> Transcript:
-        """Return the statements without what was forgotten; only a statement's own date shows that it was said later,
-        not that of the file.
+        """Return the statements without what was forgotten; only a statement's own date, not the file's, shows that it
+        was said later.
         """
         found = self._collections[transcript.source].statements
         log = transcript.source, transcript.id

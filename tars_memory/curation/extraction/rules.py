@@ -132,7 +132,8 @@ _THING = re.compile(
     r"\W*\w+\W+(?:(?:\w+ ){0,3}(?:frage|sache|minuten?|sekunden?|augenblick)\W*$|(?P<new>an?|ein(?:e[nrms]?)?)\s)",
     re.IGNORECASE,
 )
-"""A thing behind a first word (``Moment, eine Frage``), which is no name, though German nouns have capital letters."""
+"""A thing after a first word (``Moment, eine Frage``), which is not a name, though German nouns have capital
+letters."""
 _SALUTATION = re.compile(
     r"\W*(?:dear(?:est)?(?!\sme\b)|querid[oa]s?|"
     rf"(?:liebe[rs]?|estimad[oa]s?|ch[eè]re?s?|car[oaie]|lieve|beste|geachte|prezad[oa]s?)(?=\s{_UPPER}))"
@@ -159,7 +160,7 @@ _RETHINKS = r"\W*(?:(?:{no})(?:\W+(?:{repair})\b|\W*$)|(?:{repair})\W+(?:{no})(?
 _CRY = r"\W*(?!{}\b)(?P<cry>\w{1,3})\W+(?=\w+\W+\w)"
 """A cry before two words or more: ``uh no, …``."""
 _ENDED = r"\W*(?:\w+(?:\s\w+)?,\s.*)?(?<!\w){}\s.*", r"\W*\w+(?:\s\w+)?,\s(?:i\s|we\s)?{}\W*"
-"""Words, behind a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
+"""Words, after a word or two and a comma, that say until when (``well, I did until Friday``) or look back at their end
 (``well, I used to``).
 """
 _CAPITAL = re.compile(rf"[^\w\s]*(?:{_UPPER}|\d)")
@@ -257,7 +258,7 @@ def _surroundings(
 
     A role play goes on until the person ends it. A text that the model is to write takes the turn that asks for it and
     the next one, which may go on with it (``Now in the first person: …``), and so on while they only ask for changes,
-    or if the one behind them does (``Go on.``).
+    or if the one after them does (``Go on.``).
     """
     announced = makes = False
     play = text = lapsed = ""
@@ -345,7 +346,7 @@ def _languages(turns: Sequence[Turn]) -> list[str]:
 
 def _languages_of_request(text: str) -> list[str]:
     """Return the languages in which a text begins with a request to remember something: what is said in few words
-    behind it (``Onthoud: Bram slaapt``) may not show its language.
+    after it (``Onthoud: Bram slaapt``) may not show its language.
     """
     plain = text.replace("’", "'")
     return [code for code in LANGUAGES if any(form.match(plain) for form, _ in language(code).forms("asked"))]
@@ -404,7 +405,7 @@ def _corrected_by(
     orders = not sentence.asks and all(fact.seen for fact in facts if fact.quote == quote)
     text = recent[0].text if opens else turn.text[: sentence.start]
     behind = " ".join(text[-2 * MOST_CHARACTERS :].split())
-    # if it answers a question, or a text that is more than a nod, it is no rule that is denied
+    # if it answers a question, or a text that is more than a nod, then it is not a rule that is denied
     answered = opens and asker is not None and (asked or len(_WORD.findall(asker.text)) > FEW_WORDS)
     refuses = not answered and _refuses(opening)
     for old in (old for old in before if old.seen and orders):
@@ -546,7 +547,7 @@ def _without_cry(plain: str) -> str:
 
 def _amends(sentence: Sentence, said: str, *, behind: bool) -> bool:
     """Whether a sentence that states nothing itself gives another value of what was said just before, or somebody else
-    who was meant; or right behind it, when it ended.
+    who was meant; or right after it, when it ended.
     """
     mine = [alternatives_of_all(*each) for each in (("kinds", "mine"), ("names", "kin"))]
     plain = _without_cry(_plain(sentence))
@@ -589,7 +590,7 @@ def _has(text: str, value: str) -> bool:
 
 
 def _is_opposite(old: str, new: str) -> bool:
-    """Whether two statements have the same words but for a negation."""
+    """Whether two statements have the same words except for a negation."""
     was, now = statements.read(old), statements.read(new)
     return was.content == now.content and was.denied != now.denied
 
@@ -656,7 +657,7 @@ def _common(one: str, other: str) -> float:
 
 
 def _has_but_one(text: str, part: str) -> bool:
-    """Whether a text has all words of a part in a row, but for one, and a content word: "two dogs", of two cats."""
+    """Whether a text has all words of a part in a row except one content word: "two dogs", of two cats."""
     words, part_words = (_WORD.findall(each.casefold()) for each in (text, part))
     rows = (words[at : at + len(part_words)] for at in range(len(words) - len(part_words) + 1))
     return _common(text, part) > 0 and any(sum(map(str.__ne__, row, part_words)) == 1 for row in rows)
@@ -742,7 +743,7 @@ class _UserTurn:
         self.leaves = None if self.plays else next(left, None)
 
     def only_changes(self, day: date) -> bool:
-        """Whether the turn may only ask to change a text ("Longer."): it is short, states nothing, and is no thanks."""
+        """Whether the turn may only ask to change a text ("Longer."): it is short, and neither states nor thanks."""
         thanks = self.lang.pattern("leads").fullmatch(f"{self.plain} ")
         return _is_short(self.plain) and not thanks and not self.facts(day, talk=True, requests=True)
 
@@ -927,7 +928,7 @@ class _UserTurn:
         return links[-1].start() if links and (mine or len(_WORD.findall(between)) < 2) else 0
 
     def _has_tag(self, sentence: Sentence, end: int) -> bool:
-        """Whether all that a question has behind its statement is one word, or two with a contraction before the other
+        """Whether all that a question has after its statement is one word, or two with a contraction before the other
         (``…, oder?``, ``…, doesn't she?``): so people ask whether it is true, if it is not of themselves.
         """
         plain = _plain(sentence)

@@ -35,7 +35,7 @@ LOOK = "look"
 
 
 class ReplyError(ValueError):
-    """An unusable answer. The message is one clause, which the model is told when it is asked again."""
+    """An unusable answer. The message is one clause, which goes to the model when it is asked again."""
 
 
 class Prompt(NamedTuple):

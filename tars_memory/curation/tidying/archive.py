@@ -265,7 +265,7 @@ def _name(path: str) -> str:
 #
 # ``sessions/2025-03 summary.md`` is the summary of that month. Its front matter has the ``period``. Every statement is
 # a bullet with its sources nested under it. The note is the person's like any other: once written, it is never
-# changed; sessions that are summed up later get another one.
+# changed; sessions that are summarised later get another one.
 
 
 NOT_ALLOWED = "only a person at a terminal may move sessions"
@@ -356,7 +356,7 @@ def _move_sessions(session: WriteSession, planned: Survey) -> list[str]:
     """Move the sessions of a plan, and return their paths.
 
     Raises:
-        ConflictError: a session is not the one that was summed up any more.
+        ConflictError: a session has changed since it was summarised.
     """
     moved = []
     for step in planned.steps:
@@ -519,9 +519,8 @@ def _is_old(ctx: Caller, day: date, by: str, before: date | None) -> bool:
 
 
 def _read(ctx: Caller) -> dict[str, bytes]:
-    """Return the session notes of our scope that are not archived: data by path. Summaries are none.
-
-    A notice names each note that can't be read.
+    """Return the session notes of our scope that are not archived, without summaries: data by path. A notice names each
+    note that can't be read.
     """
     layout = ctx.layout
     ours = sorted(ctx.vault.tier_paths(Tier.EPISODIC))

@@ -230,7 +230,8 @@ PLACEHOLDERS = (
     r"\{\{[ \t]*[\w.-]*(?::\S[^{}]{0,80})?[ \t]*\}\}|<%[^%]{0,200}%>",
     r"[^:]{1,40}::",  # an inline field without a value
 )
-"""Patterns of words that stand for words never written. ``none`` and ``nothing`` are answers, and not among them."""
+"""Patterns of placeholders for words that were never written. ``none`` and ``nothing`` are answers, and so not among
+them."""
 
 CLOCKS = (
     (r"(?:2[4-9]|[3-9]\d):[0-5]\d(?!\S)|\d{1,2}:[6-9]\d(?!\S)", "is not a time of day"),

@@ -263,7 +263,7 @@ def run(argv: Sequence[str], call: Call | None = None) -> int:
     """Run one command.
 
     Args:
-        argv: the words behind the program's name.
+        argv: the words after the program's name.
         call: environment and streams, for tests.
 
     Returns:

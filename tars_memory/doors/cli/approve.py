@@ -47,7 +47,7 @@ class Key(NamedTuple):
     """What a person may answer to a proposal.
 
     Attributes:
-        rest: the rest of its name in the prompt, behind its letter; empty: only ``?`` lists it.
+        rest: the rest of its name in the prompt, after its letter; empty: only ``?`` lists it.
         meaning: what it does.
         ops: kinds of proposals that it applies to; empty for all.
     """
@@ -384,7 +384,7 @@ class Walk:
         return None
 
     def _typed(self, prompt: str) -> str:
-        """Return what the person types behind a prompt; empty for nothing or a single letter, which was meant as a key
+        """Return what the person types after a prompt; empty for nothing or a single letter, which was meant as a key
         of the walk: ``q`` here is not a line of the memory.
         """
         typed = _ask(self.call, prompt) or ""

@@ -68,7 +68,7 @@ class Typed:
 
     Attributes:
         command, arguments: how the spool runs the command again; ``arguments`` has ``text`` once the text was read.
-        item: the name of the input in the spool; the written entry bears it, so that nothing is written twice.
+        item: the name of the input in the spool; the written entry has it, so that nothing is written twice.
         source: where the text came from if the shell's history can't bring it back: ``on stdin``, ``from the editor``;
             else empty.
         cut: what had come on stdin when a signal or an error cut it short. It is no text to write, but a file keeps it.
@@ -172,7 +172,7 @@ class Call:
         return self.opened
 
     def fresh_memory(self) -> Memory:
-        """Open the vault's memory anew, with the settings as they are now. The caller closes it.
+        """Open the vault's memory again, with the settings as they are now. The caller closes it.
 
         Raises:
             VaultError: there is no vault, or only one that was never used here and that the person did not confirm.
@@ -214,7 +214,7 @@ class Call:
         """Return the vault path of a note given by a path relative to the current folder; any other text unchanged.
 
         The path may be absolute, begin with ``./`` or ``../``, or lead from the current folder to a note; a line number
-        behind it (``path:line``, as it is printed) is dropped. With ``folders`` it may also lead to a folder.
+        after it (``path:line``, as it is printed) is dropped. With ``folders`` it may also lead to a folder.
         """
         root = str(self.workspace.root)
         exists = os.path.exists if folders else os.path.isfile
@@ -398,13 +398,14 @@ class Call:
         return self._answer(f"{question} [1-{count}, a: all, Enter: none]", places, "numbers of the list, a, or Enter")
 
     def _answer(self, question: str, meaning: Callable[[str], Answer | None], known: str) -> Answer:
-        """Ask, and ask again until what is typed behind the question is an answer; after :data:`MOST_ASKED` times it
-        is ``n``, so that whoever types words of another language, or a program, is not asked for ever.
+        """Ask, and ask again until what is typed after the question is an answer; after :data:`MOST_ASKED` times it
+        is ``n``, so that a program, or a person who answers in another language, is not asked for ever.
 
         Args:
             question: what is asked, with the answers.
-            meaning: returns what a text, NFKC-normalized and lower-case, means as an answer; None if it is none. It
-                knows the empty text, for Enter and the end of the input, and ``n``, for Ctrl-C and no answer at all.
+            meaning: returns what a text, NFKC-normalized and lower-case, means as an answer; None if it is not an
+                answer. It knows the empty text, for Enter and the end of the input, and ``n``, for Ctrl-C and no answer
+                at all.
             known: names the answers to a person who typed another.
         """
         for _ in range(MOST_ASKED):
@@ -413,7 +414,7 @@ class Call:
                 typed = self.read_answer()
             except KeyboardInterrupt:
                 typed = STOP[0]
-            if typed is None:  # the cursor is still behind the question
+            if typed is None:  # the cursor is still after the question
                 self.out.say_always("\nno answer came: that counts as Enter")
             found = meaning(normalize("NFKC", typed or "").lower())
             if found is not None:
@@ -429,7 +430,7 @@ class Call:
         try:
             typed = sys.stdin.buffer.readline()
         except KeyboardInterrupt:
-            self.out.say_always("")  # the cursor is still behind the question
+            self.out.say_always("")  # the cursor is still after the question
             raise
         except (OSError, ValueError):
             return None  # the terminal is gone
@@ -447,8 +448,8 @@ class Call:
 
         Args:
             text: the text.
-            before: what will stand before it: a label there may say that it is a credential.
-            after: what will stand behind it, such as tags.
+            before: what will come before it: a label there may say that it is a credential.
+            after: what will come after it, such as tags.
 
         Only a person at a terminal is asked; anybody else's text is masked where it is written. Enter masks, and so
         does the end of the input: no text is lost. If the terminal is closed at the question, the spool keeps a masked
@@ -489,7 +490,7 @@ class Call:
             repeated: the notice if nothing was written and no notice says why.
 
         Returns:
-            The exit code, 0: a text that went to the spool is told by an error.
+            The exit code, 0: a text that went to the spool is reported by an error.
         """
         self.settle()
         own = [*receipt.notices]
@@ -924,7 +925,7 @@ def separate(args: Sequence[str], flags: set[str], valued: set[str]) -> list[str
     """Return the options, then ``--``, then all other words in their order.
 
     Words with two dashes are options (an unknown one is an error, with a suggestion); a word with a single dash
-    (``-milk``, ``-5``, ``-``) is text; behind ``--`` everything is text.
+    (``-milk``, ``-5``, ``-``) is text; after ``--`` everything is text.
 
     Args:
         args: as the shell gave them.
@@ -973,12 +974,12 @@ def one_only(given: Mapping[str, Any], hint: str = "give only one of them") -> N
 
 
 def one_of(values: Iterable[str], value: str | None, before: str) -> None:
-    """Refuse a value that is none of those there are; None is not a value.
+    """Refuse a value that is not one of the allowed ones; None is accepted.
 
     Args:
-        values: those there are.
+        values: the allowed ones.
         value: the one that was given.
-        before: what names it in the message, with its blank.
+        before: what precedes it in the message, with a blank.
 
     Raises:
         UsageError: the value is unknown.

@@ -82,7 +82,7 @@ def _of_bash(typed: str, breaks: str) -> tuple[list[str], int, int]:
     """Split a line of bash.
 
     Returns:
-        The words behind the program's name, the length of the last word's part that bash counts as a word before it,
+        The words after the program's name, the length of the last word's part that bash counts as a word before it,
         and the exit code.
     """
     lexer = shlex.shlex(typed, posix=True)
@@ -91,7 +91,7 @@ def _of_bash(typed: str, breaks: str) -> tuple[list[str], int, int]:
     try:
         words += lexer
         ended = bool(re.search(r"(?<!\\)\s$", typed))
-    except ValueError:  # within quotes, or behind a backslash
+    except ValueError:  # within quotes, or after a backslash
         words.append(lexer.token)
         return words[1:], 0, OPEN
     if ended:
@@ -137,7 +137,7 @@ def _split_command(group: Any, before: Sequence[str], call: Call) -> tuple[str |
     """Take in the shared options before the command's name.
 
     Returns:
-        The command's name and the words behind it; or, if a shared option still lacks its value, that option.
+        The command's name and the words after it; or, if a shared option still lacks its value, that option.
     """
     rest = iter(before)
     for word in rest:

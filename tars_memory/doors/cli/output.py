@@ -268,7 +268,7 @@ class Output:
             raise self._lost
 
     def say(self, text: str, words: str = "") -> None:
-        """Print a message on stderr, and behind it words of a note as they are, on one line and each only once; none
+        """Print a message on stderr, followed by words of a note as they are, on one line and only once each; nothing
         with ``--quiet``.
         """
         text = self.as_called(text) + words
@@ -286,7 +286,7 @@ class Output:
 
         Args:
             text: what to print.
-            end: what follows it; a blank after a question, so that the answer is typed behind it.
+            end: what follows it; a blank after a question, so that the answer is typed after it.
         """
         self.clear()
         try:

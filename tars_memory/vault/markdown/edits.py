@@ -157,7 +157,7 @@ def best_place(document: Document, bullet: str, section: str) -> Splice:
 def set_property(data: bytes, name: str, value: str) -> list[Splice]:
     """Set or remove a property in the front matter of a note; add front matter if the note has none.
 
-    All lines of the former value are replaced; a comment behind a value of one line stays.
+    All lines of the old value are replaced; a comment after a value of one line stays.
 
     Args:
         data: the note.

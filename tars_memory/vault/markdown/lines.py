@@ -42,7 +42,7 @@ _OPENS_PLAINLY = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]*[ \t]*")
 """A mark of a fence with no more than the name of a language, and no words of an item."""
 
 ALSO_CHANGED, ALSO_REMOVED = "also changed:: ", "also removed:: "
-"""Beginnings of the child bullet that a merge puts under a line that two machines disagree about; the former words
+"""Beginnings of the child bullet that a merge puts under a line that two machines disagree about; the old words
 follow."""
 _KEPT_WORDS = f"(?:{entries.REPLACED}|{ALSO_CHANGED}|{ALSO_REMOVED})"
 

@@ -380,7 +380,7 @@ def _write_at_end(job: Job, fd: int, note: OpenNote, payload: bytes) -> bool | N
             raise
         if written < len(payload):  # the next writer settles it
             raise
-        return True  # others have written behind it: it stays, and may not be durable
+        return True  # others have written after it: it stays, and may not be durable
     if current is None or not same_file(current, landed):
         # Renamed or replaced while we wrote: the line must not stay in the file that was renamed.
         _cut_own_tail(fd, before.st_size, payload)

@@ -204,7 +204,7 @@ class Store:
     Args:
         root: the vault's real path.
         state: its state folder; made at the first write.
-        now: the instant of the command, aware, which its writes bear.
+        now: the instant of the command, aware, which its writes record.
         actor: who writes (:data:`tars_memory.vault.model.Actor`).
         options: how long to wait for another writer, how long to keep the journal.
         dry_run: plan and return results, but lock, journal and write nothing.

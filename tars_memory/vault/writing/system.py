@@ -51,7 +51,8 @@ RANGE_OFFSET = 1 << 30
 """Position of the byte that is locked on Windows: far behind the text, so that others can read the holder's name."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.004
-"""Seconds between two tries: doubled up to the longest, each shortened at random, lest all waiters try at once."""
+"""Seconds between two tries: doubled up to the longest, each shortened at random so that not all waiters try at
+once."""
 
 
 class VaultLock:

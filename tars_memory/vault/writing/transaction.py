@@ -665,7 +665,7 @@ class Transaction:
         if folder is None:
             return None
         note = read_note(folder, name, leases=self._store.exchange.leases, keep=keep, trusted=self._trusted)
-        if note is None and folder.lacks_download(name):  # made anew, it would be a second one for iCloud
+        if note is None and folder.lacks_download(name):  # made again, it would be a second one for iCloud
             raise UnwritableError(NOT_DOWNLOADED.format(path), DOWNLOAD)
         return note
 

@@ -144,7 +144,7 @@ def _with_stdin(files: list[str], others: "Iterable[str]" = ()) -> list[Any]:
 
 
 def _awaited(call: Call, sources: list[Any]) -> "Iterator[Any]":
-    """Yield the sources; before a pipe, which may have no writer yet, a terminal is told what is waited for."""
+    """Yield the sources; before a pipe, which may have no writer yet, tell a terminal what is awaited."""
     for source in sources:
         told = call.out.progress()
         if told is not None and isinstance(source, str) and _is_pipe(source):

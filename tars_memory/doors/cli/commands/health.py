@@ -294,7 +294,7 @@ def reindex(
     memory, progress = call.memory(), call.out.progress()
     report = memory.reindex(full=full, embed=not no_embed, progress=progress)
     if not no_embed and _others_awaited(memory):
-        before, report = report, memory.reindex(progress=progress)  # the other may have made those of a former model
+        before, report = report, memory.reindex(progress=progress)  # the other may have made those of an old model
         for name in ("changed", "removed", "vectors"):
             setattr(report, name, getattr(before, name) + getattr(report, name))
     return _show_report(call, report)

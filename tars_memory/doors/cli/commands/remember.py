@@ -255,7 +255,7 @@ def forget(
 
 
 def _named(call: Call, memory: "Memory", text: str, *, hits: bool = True) -> str:
-    """Return what names an entry as :meth:`Call.target` does, but for a place the REF of the entry there.
+    """Return what names an entry, as :meth:`Call.target` does, but for a place the REF of the entry there.
 
     Another line can come to be at the place before it is written: while a question waits, or by a tick in Review.md.
     """

@@ -197,7 +197,7 @@ def unit(kind: str, vault: Path, env: Mapping[str, str], *, night: bool = False,
         vault: its real path.
         env: the caller's environment; the unit sets the variables of :data:`PLACES` to the same values.
         night: make a unit that runs ``sleep`` once a night; else one that keeps ``watch`` running.
-        more: words behind the command's name.
+        more: words after the command's name.
 
     Raises:
         UsageError: the kind is unknown, or units of this kind can't hold a name.
