@@ -169,6 +169,13 @@ WORTH = [
     ("nl", "Ik ben allergisch voor noten.", "Ik ben allergisch voor noten"),
     ("nl", "Ik eet geen vlees meer.", "Ik eet geen vlees meer"),
     ("nl", "Ik ben hoofdverpleegkundige.", "Ik ben hoofdverpleegkundige"),
+    ("en", "My midwife's name is Hannah Weiss.", "My midwife's name is Hannah Weiss"),
+    ("de", "Mein Steuerberater heißt Wolfram Pütz.", "Mein Steuerberater heißt Wolfram Pütz"),
+    ("nl", "Mijn verloskundige heet Anke van der Wal.", "Mijn verloskundige heet Anke van der Wal"),
+    ("fr", "Ma sage-femme s'appelle Inès Caron.", "Ma sage-femme s'appelle Inès Caron"),
+    ("es", "Nuestro fontanero se llama Pepe Luna.", "Nuestro fontanero se llama Pepe Luna"),
+    ("it", "La nostra tata si chiama Pina Russo.", "La nostra tata si chiama Pina Russo"),
+    ("pt", "O meu contabilista chama-se Rui Nunes.", "O meu contabilista chama-se Rui Nunes"),
     ("nl", "Mijn dochter heet Fenna.", "Mijn dochter heet Fenna"),
     ("nl", "Wij koken voortaan op zondag samen.", "Wij koken voortaan op zondag samen"),
     ("nl", "Voortaan ga ik op dinsdag zwemmen.", "Voortaan ga ik op dinsdag zwemmen"),
@@ -279,6 +286,8 @@ WORTH = [
 ]  # fmt: skip
 
 LEFT_ALONE = [
+    ("en", "My main character is called Elena Frost."),
+    ("es", "Mi personaje se llama Luis Vega."),
     # --- no order, or one for the text at hand
     ("en", "Stop using the old endpoint, it is gone."),
     ("en", "When you write my essay, use short sentences."),
