@@ -130,6 +130,17 @@ LOCATIVES = [
 ]
 """Names of months that mean "in" that month as they stand, or with a preposition that no other form has."""
 
+BEHIND_IN = frozenset(
+    f"{word} {name}"
+    for word, languages in (
+        ("in", (NAMES["it"], NAMES["nl"])),
+        ("i", [MONTH_FORMS[code] for code in ("da", "nb", "sv")]),
+    )
+    for months, *_ in languages
+    for name in months
+)
+"""Months behind the word for "in" of their language, where English has that word, too: ``in mei``, ``i maj``."""
+
 GENITIVES = {language: MONTH_FORMS[language][1] for language in ("cs", "el", "pl", "ru", "uk")}
 """Names of months where they follow a day's number, in the languages in which Moment then has another form."""
 
@@ -147,6 +158,7 @@ DAYS = {
         "fi": "toissapäivänä|eilen|tänään|huomenna|ylihuomenna",
         "fr": "avant-hier|hier|aujourd'hui|demain|après-demain",
         "he": "שלשום|אתמול|היום|מחר|מחרתיים",
+        "hi": "||आज||",
         "hu": "tegnapelőtt|tegnap||holnap|holnapután",
         "id": "kemarin_lusa|kemarin|hari_ini|besok|lusa",
         "it": "l'altro_ieri|ieri|oggi|domani|dopodomani",
@@ -251,6 +263,14 @@ _STRETCHES |= {
         "fi": "viime viikolla, viime viikko | tällä viikolla | ensi viikolla; "
               "viime viikonloppuna | tänä viikonloppuna | ensi viikonloppuna; "
               "viime kuussa | tässä kuussa | ensi kuussa; viime vuonna | tänä vuonna | ensi vuonna",
+        "he": "בשבוע שעבר, שבוע שעבר | השבוע | בשבוע הבא, שבוע הבא; "
+              "בסוף השבוע האחרון, סוף השבוע האחרון | בסוף השבוע, סוף השבוע | בסוף השבוע הבא, סוף השבוע הבא; "
+              "בחודש שעבר, חודש שעבר | החודש | בחודש הבא, חודש הבא; "
+              "בשנה שעברה, שנה שעברה, אשתקד | השנה | בשנה הבאה, שנה הבאה",
+        "hi": "पिछले हफ़्ते, पिछले हफ्ते, पिछले सप्ताह | इस हफ़्ते, इस हफ्ते, इस सप्ताह | "
+              "अगले हफ़्ते, अगले हफ्ते, अगले सप्ताह; पिछले सप्ताहांत | इस सप्ताहांत | अगले सप्ताहांत; "
+              "पिछले महीने, पिछले माह | इस महीने, इस माह | अगले महीने, अगले माह; "
+              "पिछले साल, पिछले वर्ष | इस साल, इस वर्ष | अगले साल, अगले वर्ष",
         "hu": "múlt héten, múlt hét | ezen a héten | jövő héten; múlt hétvégén | ezen a hétvégén | jövő hétvégén; "
               "múlt hónapban | ebben a hónapban | jövő hónapban; tavaly, múlt évben | idén | jövőre, jövő évben",
         "ja": "先週 | 今週 | 来週; 先週末 | 今週末 | 来週末; 先月 | 今月 | 来月; 去年, 昨年 | 今年 | 来年",
@@ -280,6 +300,9 @@ _STRETCHES |= {
               "минулі вихідні, минулих вихідних | ці вихідні, цих вихідних | наступні вихідні; "
               "минулий місяць, минулого місяця | цей місяць, цього місяця | наступний місяць, наступного місяця; "
               "минулий рік, минулого року, торік | цей рік, цього року | наступний рік, наступного року",
+        "vi": "tuần trước, tuần rồi, tuần vừa qua | tuần này | tuần sau, tuần tới; "
+              "cuối tuần trước, cuối tuần rồi | cuối tuần này | cuối tuần sau, cuối tuần tới; "
+              "tháng trước, tháng rồi | tháng này | tháng sau, tháng tới; năm ngoái | năm nay | năm sau, năm tới",
         "zh": "上周, 上週, 上星期 | 本周, 本週, 这周, 這週, 这星期 | 下周, 下週, 下星期; "
               "上周末, 上週末 | 这周末, 這週末, 本周末 | 下周末, 下週末; "
               "上个月, 上個月 | 这个月, 這個月, 本月 | 下个月, 下個月; 去年 | 今年 | 明年",

@@ -457,7 +457,7 @@ def _other_phrases(*, is_ascii: bool) -> dict[str, list[tuple[list[str], int | t
         for name, meaning in names.items():
             if is_ascii and not name.isascii():
                 continue
-            parts = [name] if is_unspaced(name[0]) else WORD.findall(name)
+            parts = [name] if is_unspaced(name[0]) else (WORD if name.isascii() else _pieces()).findall(name)
             found.setdefault(parts[0], []).append((parts, meaning, code))
             if len(parts) > 2 and not isinstance(meaning, int) and code in LANGUAGES:  # no article: semaine dernière
                 found.setdefault(parts[1], []).append((parts[1:], meaning, code))
@@ -693,7 +693,8 @@ class _Scan:
         if 1 < len(ending) <= _LONGEST_ENDING:
             return True
         is_short = before.isalpha() and len(before) <= _LONGEST_PREPOSITION
-        return is_short and (before not in STOP_WORDS or foreign_language(self.text) != "")
+        is_foreign = before not in STOP_WORDS or f"{before} {self.raw[i]}" in calendar.BEHIND_IN
+        return is_short and (is_foreign or foreign_language(self.text) != "")
 
     def with_year(self, month: int, day: int, i: int, at: int) -> tuple[NamedDate, int] | None:
         """Return a day of a month, with the year if one follows at ``at``; ``i`` is the first word of the date."""

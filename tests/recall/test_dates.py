@@ -135,6 +135,9 @@ def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
         ("先週末", "2026-11-14", "2026-11-15"),
         ("上个月", "2026-10-01", "2026-10-31"),
         ("本周计划", "2026-11-16", "2026-11-22"),
+        ("בשבוע שעבר", "2026-11-09", "2026-11-15"),
+        ("पिछले हफ़्ते", "2026-11-09", "2026-11-15"),
+        ("cuối tuần trước", "2026-11-14", "2026-11-15"),
     ],
 )
 def test_a_named_date(text, start, end):
@@ -209,6 +212,8 @@ def test_a_word_for_a_day_that_is_another_word_here(text):
         ("o que eu fiz em maio", "2000-05-01", "2000-05-31"),
         ("wat deed ik in maart", "2000-03-01", "2000-03-31"),
         ("vad gjorde jag i maj", "2000-05-01", "2000-05-31"),
+        ("vakantie in mei", "2000-05-01", "2000-05-31"),
+        ("möte i maj", "2000-05-01", "2000-05-31"),
         ("co robiłem w październiku", "2000-10-01", "2000-10-31"),
         ("co jsem dělal v květnu", "2000-05-01", "2000-05-31"),
         ("что я делал в мае", "2000-05-01", "2000-05-31"),
@@ -243,6 +248,7 @@ def test_without_a_year_any_year_is_meant(text, start, end):
             "is Mai at home",
             "mars's moons",
             "Juli's dog",
+            "in Mei Lin's house",
             "Julius Caesar",
             "wann hat julius geburtstag",
         ),
