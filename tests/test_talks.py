@@ -981,3 +981,23 @@ def test_turns_that_a_night_kept_go_with_what_was_said(world: World) -> None:
         assert [each.path.split("/")[0] for each in receipt.touched] == ["sessions"]
     assert "walnut" not in next((world.root / "sessions").iterdir()).read_text("utf-8")
     assert world.found("walnut") == []
+
+
+@pytest.mark.parametrize("by_place", [True, False])
+def test_a_turn_that_a_session_keeps_can_be_forgotten_when_its_log_is_gone(world: World, by_place: bool) -> None:
+    path = "sessions/2026-11-12 1000 Work.md"
+    kept = "## Turns\n\n> [3] 10:01 **user:** we moved\n> the lease says walnut floors\n\n> [4] **assistant:** Oh.\n"
+    note = world.root / path
+    note.parent.mkdir()
+    note.write_text(f"---\ndate: 2026-11-12\n---\n\n{kept}\n> [5] **user:** hello there\n")
+    before = note.read_bytes()
+    with world.memory() as memory:
+        receipt = memory.forget(f"{path}:8" if by_place else "walnut floors")
+        assert (receipt.path, receipt.written, receipt.withheld) == (path, True, [])
+    assert "walnut" not in note.read_text() and "hello there" in note.read_text()
+    world.write("a.jsonl", *HARBOUR[2:])
+    world.add()
+    assert bool(world.found("walnut")) is by_place  # another turn than the whole one that was named
+    with world.memory() as memory:
+        memory.undo()
+    assert note.read_bytes() == before

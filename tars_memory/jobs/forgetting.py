@@ -48,7 +48,7 @@ from tars_memory.vault.markdown import entries as grammar
 from tars_memory.vault.markdown.document import Document
 from tars_memory.vault.markdown.edits import Changes, remove_bullets, set_property
 from tars_memory.vault.markdown.lines import ALSO_CHANGED, ALSO_REMOVED, QUOTE, quote_in
-from tars_memory.vault.model import Entry, Splice
+from tars_memory.vault.model import Entry, Splice, role
 from tars_memory.vault.note import Note
 from tars_memory.vault.vault import CONFLICT_COPY, key_of, note_lines
 from tars_memory.vault.writing.history import JournalEntry, of_scope
@@ -587,25 +587,38 @@ def read_again(workspace: Workspace, receipt: Forgotten) -> None:
 
 def _said_in_talks(ctx: Caller, target: str, talk_lines: TalkLines) -> Copies | None:
     """Return the copies of the only sentence of conversations with these words, or of the turn at this place of a log;
-    None if there is none.
+    None if there is none. Turns that a session note keeps count as well, for their log may be gone.
 
     Raises:
         AmbiguousError: several sentences fit; the error lists them.
     """
     named: dict[tuple[str, ...], tuple[TalkLine, str]] = {}
-    for line in (place := _at_place(target, talk_lines)) or _with_words(target, talk_lines):
+
+    def all_lines(fits: Callable[[str, str], bool]) -> list[TalkLine]:
+        return [*talk_lines(fits), *_kept_lines(ctx, fits)]
+
+    for line in (place := _at_place(target, all_lines)) or _with_words(target, all_lines):
         text = line.turn if place else line.text
         if words := tuple(units(text)):
             named.setdefault(words, (line, text))
     if len(named) > 1:
         raise _ambiguous_lines(target, [line for line, _ in named.values()], "name one by all its words")
     for words, (line, text) in named.items():
-        said = [one for one in talk_lines(partial(_may_say, words)) if mentions(one.turn, [words])]
+        lines = [one for one in talk_lines(partial(_may_say, words)) if mentions(one.turn, [words])]
+        said = {(one.log, one.line): one._replace(text=text) for one in lines}
         entry = _stand_in(line.log, line.line, text)._replace(ref="")
-        return Copies(
-            ctx, entry, TALK, [*{(one.log, one.line): one._replace(text=text) for one in (line, *said)}.values()]
-        )
+        return Copies(ctx, entry, TALK if said else PROSE, [*said.values()])
     return None
+
+
+def _kept_lines(ctx: Caller, fits: Callable[[str, str], bool]) -> Iterator[TalkLine]:
+    """Yield the lines of the person's turns that session notes keep, if their path and text fit."""
+    for note in ctx.notes(path for path in _note_paths(ctx) if ctx.layout.is_session(path)):
+        text = note.data.decode("utf-8", "replace")
+        for first, turn in sessions.turns_in(note.document) if fits(note.path, text) else ():
+            if role(turn.speaker) in (None, "user"):
+                rows = enumerate(turn.text.split("\n"), first)
+                yield from (TalkLine(note.path, at, "", row, turn.text) for at, row in rows if fits(note.path, row))
 
 
 def _may_say(words: Sequence[str], _log: str, text: str) -> bool:
@@ -618,8 +631,8 @@ def _at_place(target: str, talk_lines: TalkLines) -> list[TalkLine]:
     found = re.fullmatch(r"(?s)(.+?):([0-9]{1,9})(?::(.*))?", target.strip())
     if found is None:
         return []
-    path = os.path.abspath(found[1])
-    lines = [line for line in talk_lines(lambda log, _: log == path) if line.line == int(found[2])]
+    paths = (found[1], os.path.abspath(found[1]))
+    lines = [line for line in talk_lines(lambda log, _: log in paths) if line.line == int(found[2])]
     if not found[3]:
         return lines
     return [line._replace(turn=line.text) for line in lines if comparable(line.text) == comparable(found[3])]

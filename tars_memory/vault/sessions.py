@@ -146,7 +146,7 @@ def read(path: str, data: bytes) -> SessionNote | None:
         turns=number_in(data, "turns"),
         unread=number_in(data, "unread"),
         summary=_paragraphs(document),
-        kept=tuple(_turns_in(document)),
+        kept=tuple(turn for _, turn in turns_in(document)),
         path=path,
         extracted=extracted_on(data),
         **members,
@@ -217,8 +217,8 @@ def _with_child(fact: SessionFact, text: str) -> SessionFact:
     return fact
 
 
-def _turns_in(document: Document) -> Iterator[SessionTurn]:
-    """Yield the turns in the section of turns; a quote without a number is the person's own."""
+def turns_in(document: Document) -> Iterator[tuple[int, SessionTurn]]:
+    """Yield line and turn of those in the section of turns; a quote without a number is the person's own."""
     for block in document.blocks:
         if block.kind != "quote" or document.section_at(block.start_line).title.casefold() != "turns":
             continue
@@ -227,7 +227,7 @@ def _turns_in(document: Document) -> Iterator[SessionTurn]:
         ]
         if match := _TURN.match(rows[0]):
             text = "\n".join([match["text"], *rows[1:]])
-            yield SessionTurn(int(match["number"]), match["speaker"], text, match["time"] or "")
+            yield block.start_line, SessionTurn(int(match["number"]), match["speaker"], text, match["time"] or "")
 
 
 def is_answer(block: str) -> bool:
