@@ -783,7 +783,7 @@ MADE = (
 INTRO = (
     *MADE,
     (
-        "command that writes, which then takes these lines away. `[x]` at `replace: …` below a line puts the line in "
+        "command that writes, which then removes these lines. `[x]` at `replace: …` below a line puts the line in "
         "its place; `Keep all …` decides every line below."
     ),
 )

@@ -351,7 +351,7 @@ def review_base(layout: Layout) -> bytes:
     sessions = [f"file.inFolder({_text_literal(layout.sessions)})"]
     kept = f'if(file({_text_literal(layout.memory)}).hasLink(file), "kept", "")'
     rows = [
-        "# Made once by tars-memory review --note; change it as you like, it is never written again.",
+        "# Created once by tars-memory review --note; change it as you like: it is never overwritten.",
         "filters:",
         "  and:",
         _yaml_quoted("    - ", 'file.ext == "md"'),
