@@ -26,7 +26,7 @@ class Refer(NamedTuple):
     Attributes:
         span: words of the quote ("there").
         to: the person's words for it ("Deltacore").
-        turn: the number of the turn in which he said them; 0 if it isn't known.
+        turn: the number of the turn in which the person said them; 0 if it isn't known.
     """
 
     span: str

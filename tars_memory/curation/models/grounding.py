@@ -5,7 +5,7 @@ at its lines and sentences, and each of its characters is examined once. A windo
 as context: they say what "it" and "there" mean. Instructions and tool output are in no window.
 
 The model only points; its words are never used. A quote must be found verbatim (except for white space) in an examined
-turn of the person, outside of anything that he pasted or quoted. A quote that ends within a word is extended to the
+turn of the person, outside of anything that they pasted or quoted. A quote that ends within a word is extended to the
 whole word. What the quote refers to ("there") is added after it in brackets, if it is found verbatim in the person's
 own words shortly before. A fact that the model read from the quote counts only if its object is found in the quote or
 in these brackets. All other changes are mechanical: relative dates become absolute, and the speaker is named if there
@@ -334,7 +334,7 @@ class _QuotableTurns:
                 yield found.end(), name
 
     def _said_before(self, name: str, number: int) -> bool:
-        """Whether the person said a name in his own words, in this turn or in one of the last :data:`NEAR` before."""
+        """Whether the person said a name in their own words, in this turn or in one of the last :data:`NEAR` before."""
         at = self._order.index(number)
         near = (other for other in self._order[max(0, at - NEAR) : at + 1] if self._turns[other].role == "user")
         return any(_find(name, part) for other in near for part in self.own(other))
