@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from tars_memory import errors, vault
 from tars_memory.index import fulltext, naming
 from tars_memory.index.reader import NAMESAKES, IndexReader
-from tars_memory.language.words import fold, is_inflected, stems, unspaced_runs
+from tars_memory.language.words import apart, fold, is_inflected, stems, tokens, unspaced_runs
 from tars_memory.recall import candidates, scores, weights
 from tars_memory.recall.query import (
     Hit,
@@ -714,13 +714,16 @@ def scored(
     else:
         held = _held_with_compounds(query, reader, narrowed)
         _add_relatives(query, reader, narrowed, held)
+    for _ in range(2):
+        terms = Terms(query)
+        pool = candidates.gather(reader, query, terms, narrowed, vector, held, by_words=mode != "semantic", limit=limit)
+        mode = mode if pool.coverage else "lexical"
+        relevant = has_answer(query, pool, mode)
+        if relevant or mode != "hybrid" or not _add_form_nearby(query, reader, pool, held):
+            break
     asked.compounds |= query.compounds
     for root, others in query.relatives.items():  # of several indexes, for highlights
         asked.relatives[root] = tuple(dict.fromkeys((*asked.relatives.get(root, ()), *others)))
-    terms = Terms(query)
-    pool = candidates.gather(reader, query, terms, narrowed, vector, held, by_words=mode != "semantic", limit=limit)
-    mode = mode if pool.coverage else "lexical"
-    relevant = has_answer(query, pool, mode)
     is_name = any(chunk.name_is_query for chunk in pool.chunks)
     named: list[Candidate] = []
     if not relevant and not is_name:
@@ -810,6 +813,22 @@ def _add_relatives(query: Query, reader: IndexReader, narrowed: Filter, held: di
         if found := found[:RELATIVES]:
             query.relatives[root] = tuple(found)
             held[root] = sum(vocabulary[other] for other in found)
+
+
+def _add_form_nearby(query: Query, reader: IndexReader, pool: Pool, held: dict[str, int]) -> bool:
+    """Find other forms of a lone word that no note contains in the passage that is nearest to it in meaning, and count
+    them in ``held``; return whether there are any.
+
+    Neither is an answer by itself: some passage is always nearest, and words of another meaning begin alike.
+    """
+    if len(held) != 1 or len(query.content) != 1 or any(held.values()) or not pool.chunks:
+        return False
+    (root,), row = held, max(pool.chunks, key=nearness).row
+    words = stems(tokens(apart("\n".join((*row.names, *row.headings, row.text))))).values()
+    if forms := {word for word in words if weights.may_be_form(root, word)}:
+        query.relatives[root] = tuple(sorted(forms))
+        held[root] = sum(reader.frequencies(forms).values())
+    return bool(forms)
 
 
 def _without_grammar(query: Query, reader: IndexReader) -> Query:

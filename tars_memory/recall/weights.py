@@ -267,6 +267,8 @@ SHARE_SHARED = 0.55
 """A word is taken for a form of another one if they share at least this many letters at their beginnings (the second
 number if neither of them is the beginning of the other, as ``bridle`` and ``bridge``), and this share of the letters of
 the longer one. Measured in nine languages (docs/development/ranking.md)."""
+SHARE_NEARBY = 0.40
+"""``SHARE_SHARED`` for a word of the passage that is nearest in meaning to a lone word of the query."""
 SHARE_ALONE = 0.65
 """``SHARE_SHARED`` from which on a form counts for a question of which a chunk contains no other word: ``wakacje`` for
 ``wakacjach``, not ``chain`` for ``chainsaw``."""
@@ -305,6 +307,15 @@ def _is_form(root: str, other: str) -> bool:
     if shared < LETTERS_OF_A_PART:
         return shared >= LETTERS_SHARED and part >= SHARE_SHARED
     return other.startswith(root) or part >= SHARE_OF_A_COMPOUND
+
+
+def may_be_form(root: str, other: str) -> bool:
+    """Whether two stems share so much of their beginnings that they may be of forms of a word, if something else says
+    so, too.
+    """
+    shared, part = _shared(root, other)
+    is_vowel = shared + 1 == len(root) == len(other) and root[-1] in _VOWELS and other[-1] in _VOWELS  # zupa, zupi
+    return shared >= LETTERS_SHARED - is_vowel and part >= SHARE_NEARBY
 
 
 def compounds_of(word: str, vocabulary: Iterable[str]) -> tuple[str, ...]:

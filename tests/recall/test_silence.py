@@ -189,6 +189,28 @@ def test_what_holds_only_common_words_of_a_question_stands_behind_no_right_hit(t
     vault.close()
 
 
+@pytest.mark.parametrize(
+    ("typed", "near", "found"),
+    [
+        ("rurę", "rura", True),
+        ("rurę", "kawę", False),
+        ("pioni", "pioneja", True),
+        ("pioni", "kawę", False),
+        ("rower", "rura", False),
+        ("pioni rurę", "pioneja", False),
+    ],
+)
+def test_a_lone_word_is_another_form_of_one_that_begins_alike_in_the_nearest_note(
+    tmp_path: Path, typed: str, near: str, found: bool
+) -> None:
+    said = [*(f"Cleaned the {thing} and tidied the shed.\n" for thing in THINGS), "Pękła rura.\n", "Wolę kawę.\n"]
+    notes = {f"{n}.md": line for n, line in enumerate([*said, "Kaksi pioneja.\n"])}
+    vault = Recalled(tmp_path, notes)
+    vault.embedder = Taken(f"{near} quantum marmalade lagoon")
+    assert bool(vault.found(typed, "hybrid")) is found
+    assert not vault.found(typed, "lexical")
+
+
 def test_other_forms_of_a_word_answer(tmp_path: Path) -> None:
     near = "Parka gittim"
     notes = {f"{n}.md": f"- {near}, {n}. gün.\n" for n in range(60)} | {"a.md": "- Ayşe'nin fıstık alerjisi var.\n"}
