@@ -539,16 +539,19 @@ class Hit:
         vault: the name of the shared vault that contains it; empty for the user's own.
         around: number of lines of its note that were added before and after it.
         more: number of other passages of its note that answer; counted on demand, on the last hit of each note.
+        alike: number of further hits whose line says the same; counted on demand, on the last of them.
+        holds: whether its chunk holds a word of the query.
         explain: the weighted parts of the score by name; filled on demand.
         fading: how much its note has faded by its age; shown with ``explain``.
     """
 
-    rank = best = more = around = 0
+    rank = best = more = alike = around = 0
     score = 0.0
     tier = "note"
     obsidian_url = day = speaker = statement = vault = answer = whole_line = ""
     date: str | None = None
     date_is_weak = False
+    holds = True
     block_id: str | None = None
     headings: tuple[str, ...] = ()
     places: tuple[int, ...] = ()

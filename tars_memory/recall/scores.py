@@ -492,7 +492,7 @@ def passages(lines: Sequence[CandidateLine], query: Query) -> Iterator[Hit]:
         texts = anchor.chunk.texts[first.index : last.index + 1]
         hit = _hit(row, first.number, last.number, "\n".join(texts))
         hit.best = anchor.index - first.index
-        hit.score = anchor.score
+        hit.score, hit.holds = anchor.score, bool(anchor.chunk.counts)
         hit.day = day_of(row, anchor.index)
         hit.statement = statement_of(row, anchor.index)
         hit.explain = dict(zip(PARTS, anchor.parts, strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from copy import copy
 from heapq import merge
 from itertools import chain, groupby, islice
@@ -51,6 +52,7 @@ LEAST_NAMED = weights.LINE_NAMED / 2
 """A score that only hits reach whose note the query names."""
 WORDS_MISSPELT = 6
 """Maximum number of words of a query that may be a misspelt name; a longer one is a question."""
+_TIME = re.compile(r"^\W*\d\d?[:.]\d\d\s+")
 
 
 def search(
@@ -173,28 +175,41 @@ def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iter
 def _hits_per_note(
     found: Iterator[Hit], read: Callable[[str], bytes], limit: int, most: int, *, own: bool
 ) -> tuple[list[Hit], int]:
-    """Return the first hits that their notes still contain, at most ``most`` of each, and how many more hits a larger
-    limit would show.
+    """Return the first hits that their notes still contain, at most ``most`` of each and of those whose lines say the
+    same, and how many more hits a larger limit would show.
 
-    The other hits of a note are counted on its last hit. If only one note answers, all of its hits are returned.
+    The other hits of a note, and of a line, are counted on the last one that is returned. If only one note or one line
+    answers, all of its hits are returned.
     """
     hits: list[Hit] = []
-    over: list[Hit] = []
-    counts: dict[str, int] = {}
+    seen: list[Hit] = []
+    of_note, of_line, repeated = Counter[str](), Counter[str](), 0
+
+    def fits(hit: Hit) -> bool:
+        of_note[hit.path] += 1
+        of_line[_said(hit)] += 1
+        return max(of_note[hit.path], of_line[_said(hit)]) <= most
+
     for hit in verified(found, read, own=own):
-        counts[hit.path] = counts.get(hit.path, 0) + 1
-        (hits if counts[hit.path] <= most else over).append(hit)
+        seen.append(hit)
+        if fits(hit) and (hit.holds or len(hits) + repeated < limit):  # no neighbour takes the place of an equal line
+            hits.append(hit)
+        repeated += of_line[_said(hit)] > most
         if len(hits) == limit:
             break
-    if len(counts) == 1 and len(hits) < limit:  # else other notes may answer beyond the limit
-        hits = [*hits, *over]
-        return hits[:limit], len(hits[limit:])
-    shown = dict(counts)
-    for hit in found:  # not verified: nobody sees them
-        counts[hit.path] = counts.get(hit.path, 0) + 1
-    for path, hit in {hit.path: hit for hit in hits}.items():
-        hit.more = max(0, counts[path] - most)
-    return hits, sum(max(0, min(count, most) - shown.get(path, 0)) for path, count in counts.items())
+    if 1 in (len(of_note), len(of_line)) and len(hits) < limit:  # else other notes may answer beyond the limit
+        return seen[:limit], len(seen[limit:])
+    more = sum(map(fits, found))  # not verified: nobody sees them
+    for hit in {hit.path: hit for hit in hits}.values():
+        hit.more = max(0, of_note[hit.path] - most)
+    for said, hit in {_said(hit): hit for hit in hits}.items():
+        hit.alike = max(0, of_line[said] - most)
+    return hits, more
+
+
+def _said(hit: Hit) -> str:
+    """Return what the best line of a hit says, without the time in front of it."""
+    return _TIME.sub("", fold(hit.line_at(hit.best)[1]))
 
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:

@@ -134,10 +134,12 @@ def test_a_note_is_named_before_its_day_and_what_else_it_holds(shown) -> None:
     assert shown(result(one), 36)[0] == "1  …/a name of some length.md:4  +7"
 
 
-def test_the_rest_of_a_note_is_counted(shown) -> None:
+def test_the_rest_of_a_note_and_of_a_line_is_counted(shown) -> None:
     one = hit()
     one.more = 7
     assert "+7 in this note" in shown(result(one))[0]
+    one.alike = 5
+    assert "+7 in this note  +5 alike" in shown(result(one))[0]
 
 
 def test_machinery_is_not_shown(shown) -> None:

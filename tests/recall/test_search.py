@@ -570,3 +570,21 @@ def test_hits_in_a_note_that_cannot_be_read_now_are_said_to_be_missing(tmp_path:
         assert result.notices == ["hits left out: pier.md can't be read: Input/output error"]
         (place / "jetty.md").unlink()
         assert memory.search("jetty", mode="lexical").notices == [], "a note that is gone is no failure"
+
+
+@pytest.mark.parametrize(("other", "limit"), [(True, 10), (True, 3), (False, 10)])
+def test_of_lines_that_say_the_same_two_are_shown_and_the_others_counted(
+    tmp_path: Path, other: bool, limit: int
+) -> None:
+    notes = {f"2026-11-{day}.md": f"- {day - 3}:05 the kettle was late\n" for day in range(10, 22)}
+    notes |= (
+        {"Kettle.md": "Anna lost her purse beside the kettle.\n", "a.md": "Rain.\n"} if other else {"a.md": "Rain.\n"}
+    )
+    root = make_vault(tmp_path / "vault", notes)
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, embedder=HashEmbedder()) as memory:
+        memory.reindex()
+        hits = memory.search("late kettle", per_note=2, limit=limit).hits
+        assert len(memory.search("late kettle", limit=50).hits) >= 12, "elsewhere each is a hit"
+    assert sum("late" in hit.text for hit in hits) == (2 if other else limit)
+    assert any("purse" in hit.text for hit in hits) is other
+    assert [hit.alike for hit in hits if hit.alike] == ([10] if other else [])

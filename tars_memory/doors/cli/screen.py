@@ -253,11 +253,10 @@ def _head(out: Output, hit: Hit, width: int, room: int) -> Text:
     details = "".join(f"  {encoded(out, part)}" for part in (line(hit.vault), line(day), line(hit.speaker)) if part)
     whole = encoded(out, out.place(hit.path, number))
     name_width = cell_len(whole.rpartition("/")[2]) + cell_len("…/")
-    more = ""
-    if hit.more:
-        more = f"  +{hit.more} in this note"
-        if name_width + cell_len(details + more) > room:
-            more = f"  +{hit.more}"
+    counts = {"in this note": hit.more, "alike": hit.alike}
+    more = "".join(f"  +{count} {where}" for where, count in counts.items() if count)
+    if name_width + cell_len(details + more) > room:
+        more = "".join(f"  +{count}" for count in counts.values() if count)
     if name_width + cell_len(details + more) > room:
         details = ""  # the note's name is worth more than the day
     tail_width = cell_len(details + more)
