@@ -278,8 +278,10 @@ def test_init_asks_whether_today_goes_where_the_notes_of_days_are(tmp_path: Path
     for day in (18, 19, 20):
         (vault / f"Dagboek/2026-11-{day}.md").write_text("gewandeld\n")
     env = environment(tmp_path / "home", TERM="dumb", TARS_MEMORY_BACKGROUND="0")
-    returned, screen = typed(program("init", str(vault)), env, tmp_path, answer, asks=b"go there, too? [Y/n]")
-    assert returned == 0 and b"3 notes in Dagboek are named by day. Shall" in screen
+    returned, screen = typed(
+        program("init", str(vault)), env, tmp_path, answer, asks=b"Keep today's note there, too? [Y/n]"
+    )
+    assert returned == 0 and b"3 notes in Dagboek are named by day. Keep" in screen
     assert (vault / ".tars/config.toml").exists() is bool(folder)
     assert typed(program("--vault", str(vault), "log", "thee"), env, tmp_path, b"")[0] == 0
     assert (vault / f"{folder}2026-11-21.md").read_text() == "## Log\n- 14:30 thee\n"
