@@ -112,7 +112,7 @@ def test_the_limits_hold_and_say_what_to_do(bench):
         topic(agent(bench, topic_characters=100), "claude", "Build", "one more")
     assert "start another topic" in told.value.hint
     topic(agent(bench, topics=1), "claude", "Build", "one more")
-    with pytest.raises(UsageError, match="keeps 1 topic note already"):
+    with pytest.raises(UsageError, match="already has 1 topic note"):
         topic(agent(bench, topics=1), "claude", "Other", "x")
     assert bench.get("agents/claude/Build.md") == MADE + "- by hand\r\n- one more [by:: claude]\r\n"
 

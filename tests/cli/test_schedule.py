@@ -121,7 +121,7 @@ def test_cron_and_its_shell_hand_on_any_path_as_it_is(
         assert stdin == ""
         done = subprocess.run([shell, "-c", os.fsencode(command)], capture_output=True, check=True, env=BARE)
         assert os.fsdecode(done.stdout).split("\0")[:-1] == [path, "--vault", path, "sleep", "--", path], name
-    with pytest.raises(UsageError, match="a crontab can't hold"):
+    with pytest.raises(UsageError, match="a crontab can't contain"):
         unattended.unit("cron", Path("/mnt/end\n"), {})
 
 
