@@ -22,6 +22,7 @@ from tars_memory.jobs import forgetting
 from tars_memory.memory import Memory
 from tars_memory.recall.query import SearchResult
 from tars_memory.settings import StoreOptions
+from tars_memory.sources import Talks
 from tars_memory.testing import make_vault
 from tars_memory.vault.writing.system import VaultLock
 from tars_memory.vault.writing.transaction import Transaction
@@ -1001,3 +1002,18 @@ def test_a_turn_that_a_session_keeps_can_be_forgotten_when_its_log_is_gone(world
     with world.memory() as memory:
         memory.undo()
     assert note.read_bytes() == before
+
+
+def test_lines_around_a_turn_are_those_of_its_conversation_up_to_one_that_was_forgotten(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = ["the ferry is yellow", "the lease says walnut floors", *(f"pelican number {n}" for n in range(58))]
+    world.write("a.jsonl", *(turn("user", text, f"2026-11-02T10:{n:02}") for n, text in enumerate(said)))
+    world.add()
+    (hit,) = world.search("ferry", around=2).hits
+    assert hit.beside == ((1, said[0]), (2, said[1]), (3, said[2])) and hit.text.startswith("\n".join(said[:3]))
+    monkeypatch.setattr(Talks, "read_again", lambda *_: None)  # as if the index had been busy
+    with world.memory() as memory:
+        memory.forget("pelican number 55")
+    (hit,) = world.search("ferry", around=100).hits
+    assert hit.text.split("\n") == said[: said.index("pelican number 55")] and len(hit.places) == 57

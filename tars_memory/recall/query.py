@@ -538,6 +538,8 @@ class Hit:
         places: of a passage of a conversation the line numbers in the log; else empty.
         vault: the name of the shared vault that contains it; empty for the user's own.
         around: number of lines of its note that were added before and after it.
+        indexed: of a passage of a conversation where it is in the index: conversation, first and last line.
+        beside: number and text of its best line and the lines up to ``around`` it, without those beside better hits.
         more: number of other passages of its note that answer; counted on demand, on the last hit of each note.
         alike: number of further hits whose line says the same; counted on demand, on the last of them.
         holds: whether its chunk holds a word of the query.
@@ -555,6 +557,8 @@ class Hit:
     block_id: str | None = None
     headings: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
+    indexed: tuple[str, int, int] = ("", 0, 0)
+    beside: tuple[tuple[int, str], ...] = ()
     fading = Fading(None, 0, 1.0)
 
     def __init__(
@@ -574,10 +578,13 @@ class Hit:
         number = self.places[index] if self.places else self.start_line + index
         return number, self.text.split("\n")[index].strip()
 
-    def near_best(self) -> tuple[int, list[str]]:
-        """Return the index of the best line among the lines up to :attr:`around` it in the text, and these."""
-        first = max(0, self.best - self.around)
-        return self.best - first, self.text.split("\n")[first : self.best + self.around + 1]
+    def take_beside(self, taken: set[tuple[str, int, str]]) -> None:
+        """Set :attr:`beside`, without the lines of its note that are ``taken`` by other hits; add those to them."""
+        texts = self.text.split("\n")
+        near = range(max(0, self.best - self.around), min(len(texts), self.best + self.around + 1))
+        rows = [(at, (self.line_at(at)[0], texts[at])) for at in near]
+        self.beside = tuple(row for at, row in rows if at == self.best or (self.path, *row) not in taken)
+        taken.update((self.path, *row) for row in self.beside)
 
     @property
     def account(self) -> str:

@@ -269,7 +269,9 @@ class Search:
         result = self._ask(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
         for number, hit in enumerate(result.hits if request.around else ()):
-            if not hit.places:  # those of a conversation are lines of a log
+            if hit.places and self.talks is not None:
+                self.talks.index.read(partial(self._widen_conversation, hit, self.talks))
+            else:
                 with contextlib.suppress(errors.TarsError):  # only a team's index has it, or it can't be read any more
                     data = workspace.bytes_of(hit.path, hit.vault)
                     own = workspace.interactive and not hit.vault
@@ -279,6 +281,9 @@ class Search:
                         around //= 2
                         queries.widen(wide := copy(hit), data, around)
                     result.hits[number] = wide
+        taken = {(hit.path, hit.line_at(hit.best)[0], hit.text.split("\n")[hit.best]) for hit in result.hits}
+        for hit in result.hits if request.around else ():
+            hit.take_beside(taken)
         return result
 
     def _add_shared(
@@ -518,13 +523,29 @@ class Search:
             ):
                 continue
             best = shown[hit.best]
-            hit.places = tuple(line.line for line in shown)
+            hit.places, hit.indexed = tuple(line.line for line in shown), (hit.path, hit.start_line, hit.end_line)
             hit.path, hit.start_line, hit.end_line = log, hit.places[0], max(hit.places)
             hit.date, hit.day, hit.speaker = best.day or None, best.day, best.speaker
             hit.answer = "" if talks.withheld(best.answer, best.day, log) else best.answer
             hit.obsidian_url = ""
             kept.append(hit)
         return kept
+
+    def _widen_conversation(self, hit: Hit, talks: Talks, reader: TalkReader) -> None:
+        """Add lines of its conversation before and after a hit, up to a turn that was forgotten."""
+        path, first, last = hit.indexed
+        lines, count = reader.text(path), self.request.around
+        low, high = max(1, first - count), min(len(lines), last + count)
+        shown = reader.shown(path, low, high)
+        if len(shown) != high - low + 1 or lines[first - 1 : last] != hit.text.split("\n"):
+            return
+        hidden = [at for at, line in enumerate(shown, low) if self._is_withheld(talks, reader, path, at, line.day)]
+        start = max([at + 1 for at in hidden if at < first], default=low)
+        end = min([at - 1 for at in hidden if at > last], default=high)
+        hit.best += first - start
+        hit.text, hit.around = "\n".join(lines[start - 1 : end]), count
+        hit.places = tuple(line.line for line in shown[start - low : end - low + 1])
+        hit.start_line, hit.end_line = hit.places[0], max(hit.places)
 
     def _is_withheld(self, talks: Talks, reader: TalkReader, path: str, number: int, day: str) -> bool:
         """Return whether the turn with this line must not be shown any more, because it was forgotten."""

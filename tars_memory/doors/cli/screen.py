@@ -229,7 +229,7 @@ def hit_lines(out: Output, screen: Console, hit: Hit, query: Query, width: int, 
     room = max(screen.width - indent, 16)
     lines = [_head(out, hit, width, room)]
     if full or hit.around:
-        passage = hit.text if full else "\n".join(hit.near_best()[1])
+        passage = hit.text if full else "\n".join(text for _, text in hit.beside)
         texts = [text for text in clean(passage).expandtabs(4).split("\n") if text.strip()]
         lines += wrapped(screen, _highlighted(query, encoded(out, "\n".join(texts))), indent)
     else:

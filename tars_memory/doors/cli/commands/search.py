@@ -228,11 +228,10 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
     for hit in result.hits:
         number, words = hit.best_line
         shared = f"[{line(hit.vault)}] " if hit.vault else ""
-        best, texts = hit.near_best() if hit.around else (0, [words])
         if hit.around and hit.rank > 1:
             call.out.data("--")  # as grep and rg separate and mark lines around a match
-        for at, text in enumerate(texts, number - best):
-            if at == number:
+        for at, text in hit.beside or [hit.best_line]:
+            if at == number and (not hit.places or text.strip() == words):  # a turn's lines are one line of its log
                 call.out.data(f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}")
             else:
                 call.out.data(f"{call.out.place(hit.path, None)}-{at}-{line(text)}")
