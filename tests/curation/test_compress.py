@@ -208,7 +208,7 @@ def test_what_may_not_be_written_stays_and_the_rest_goes(past: Past, monkeypatch
     monkeypatch.setattr(
         os, "access", lambda path, mode, **more: not str(path).endswith(locked) and real(path, mode, **more)
     )
-    assert {path: reason.split(" ", 4)[1] for path, reason in past.kept().items()} == {merging: "holds", locked: "may"}
+    assert {path: reason.split(" ", 4)[1] for path, reason in past.kept().items()} == {merging: "has", locked: "may"}
     assert past.compress(apply=True).moved == [free]
 
 

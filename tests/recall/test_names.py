@@ -335,7 +335,7 @@ def test_a_file_name_without_its_number_or_day_is_a_name_behind_those_that_are_w
         for text in ("W12", "T1015"):
             with pytest.raises(NotFoundError):
                 memory.note_called(text)
-        with pytest.raises(UsageError, match="5 notes are called 'standup'"):
+        with pytest.raises(UsageError, match="5 notes have the name 'standup'"):
             memory.note_called("standup")
         (tmp_path / "vault" / "Twice.md").write_text("Sun.\n")
         assert memory.note_called("twice") == "Twice.md"
@@ -349,7 +349,7 @@ def test_a_name_spelt_as_typed_goes_before_one_that_differs_in_accents_or_signs(
             path = next(path for path in notes if key_of(path) == key_of(f"{name}.md"))
             assert memory.note_called(name) == path
             assert memory.search(name, mode="lexical").hits[0].path == path
-        with pytest.raises(UsageError, match="2 notes are called 'pàpa'"):
+        with pytest.raises(UsageError, match="2 notes have the name 'pàpa'"):
             memory.note_called("pàpa")
 
 
@@ -380,7 +380,7 @@ def test_a_note_is_named_by_title_alias_or_path_and_by_nothing_else(tmp_path):
             ("b/Index.md", "b/Index.md"),
         ]:
             assert memory.note_called(text) == path
-        with pytest.raises(UsageError, match=r"2 notes are called 'index': a/Index.md, b/Index.md"):
+        with pytest.raises(UsageError, match=r"2 notes have the name 'index': a/Index.md, b/Index.md"):
             memory.note_called("index")
         with pytest.raises(NotFoundError) as error:
             memory.note_called("Zettelkasen")
