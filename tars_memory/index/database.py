@@ -802,7 +802,7 @@ class OpenIndex:
 def create_index(path: Path) -> sqlite3.Connection:
     """Create an empty index and return a connection to it.
 
-    It is written without waiting for the disk, as nobody reads it before it is installed.
+    It is written without waiting for the disk, because nobody reads it before it is installed.
     """
     create(path)
     connection = connect(path)

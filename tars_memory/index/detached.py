@@ -22,7 +22,7 @@ NOTE = "background.json"
 LAST_WORDS = "background.out"
 """Name of the file with the process's stderr, which is empty unless it met a bug."""
 PAUSE = 600.0
-"""Seconds for which no search starts the process again after it ended with an error or without having done anything."""
+"""Seconds before a search starts the process again after it ended with an error or without having done anything."""
 BATTERY = "the machine runs on its battery"
 """Reason for the end of a run that continues when the machine is plugged in."""
 LEAST = 2.0

@@ -408,8 +408,8 @@ class _Refresh:
     def _is_implausible(self, stored: dict[str, bytes], difference: intake.Diff) -> bool:
         """Whether the sweep looks like an unmounted or emptied vault; adds a notice to the report if so.
 
-        Notes that we removed ourselves, as ``undo`` of many writes does, are missing for that reason alone, unless they
-        were made again since.
+        Notes that we removed ourselves, as ``undo`` of many writes does, are missing only for that reason, unless they
+        were created again since.
 
         Raises:
             VaultError: (strict) it does.
@@ -427,7 +427,7 @@ class _Refresh:
             with suppress(UnwritableError):  # without a journal nothing is known to be ours
                 journal = vault.writing.journal.Journal(self._index.files.folder / "journal")
                 removed = vault.writing.history.removed_notes(journal, frozenset(difference.missing))
-                known = intake.stored(self._index.connection())  # another process may have dropped some since the look
+                known = intake.stored(self._index.connection())  # another process may have dropped some since the sweep
                 sizes = {path: database.STAMP.pack(size, 0, 0, 0)[:8] for path, size in removed.items()}
                 reason = reason_without({path for path, size in sizes.items() if known.get(path, b"").startswith(size)})
         if reason is None:
@@ -457,7 +457,7 @@ def _is_damage(error: Exception) -> bool:
 
 
 MAX_DIFFERENCES = 100
-"""Maximum number of differences reported; enough to see what is wrong, for the remedy is the same."""
+"""Maximum number of differences reported; enough to see what is wrong, since the remedy is the same."""
 
 ROWS = {
     "notes": (

@@ -85,7 +85,7 @@ class CandidateLine:
 
     @cached_property
     def content_words(self) -> frozenset[str]:
-        """Its words; of text written without blanks the single signs.
+        """Its words; in text written without blanks, the single characters.
 
         Times, states, block ids and sources don't count as words: the index knows them, so that a search needs no
         grammar to find them.
@@ -229,7 +229,7 @@ def gather(
     present = {row.note_id for row in rows.values()}
     opened = dict.fromkeys((*named.inside, *list(shortlist.notes)[:NOTES_OPENED]))
     rows.update(reader.openings([note for note in opened if note not in present or note in named.whole], narrowed))
-    if vector is not None:  # further cosines are worth their price only for chunks that are read
+    if vector is not None:  # further cosines are worth their cost only for chunks that are read
         shortlist.near |= reader.cosines(vector.vector, [i for i in rows if i not in shortlist.near])
     bits = reader.word_bits(list(rows)) if asked or scale.names else {}
     total, subjects = reader.chunk_count(), reader.subjects(rows)
@@ -438,7 +438,7 @@ def unanswering(
 
 
 def _add_lines(chunk: Candidate, left_out: set[int]) -> None:
-    """Give a chunk its candidate lines: not blank, not left out, no machinery."""
+    """Give a chunk its candidate lines: not blank, not left out, not machinery."""
     row = chunk.row
     banned = left_out | {i for i, line in enumerate(row.lines) if line.kind == "machinery"}
     before: CandidateLine | None = None
@@ -452,7 +452,7 @@ def _add_lines(chunk: Candidate, left_out: set[int]) -> None:
 
 
 def _count(chunks: Sequence[Candidate], terms: Terms, facts: Container[int]) -> None:
-    """Count the terms in lines and chunks; in all of them at once, for most contain none.
+    """Count the terms in lines and chunks; in all of them at once, because most contain none.
 
     The title of ``Memory.md`` and its like is not counted, but that of ``facts``, by the id of their chunks: a memory
     leak has nothing to do with each entry, and "facts about me" asks for them.
@@ -855,8 +855,8 @@ def _is_daily(row: ChunkRow) -> bool:
 
 
 def _day_asked(query: Query, rows: Iterable[ChunkRow]) -> str:
-    """Return the ISO day, of those with a daily note among the rows, for which a query asks that is nothing but a day;
-    of a day without a year the latest that is not to come, or else the latest. '' if there is none.
+    """Return the ISO day, of those with a daily note among the rows, that a query consisting of a day asks for; for a
+    day without a year the latest one that is not in the future, or else the latest one. '' if there is none.
     """
     if not query.is_day:
         return ""
@@ -910,7 +910,7 @@ def _date_worth(query: Query, latest: Sequence[NamedDate], row: ChunkRow) -> flo
     )
 
 
-# --- notes that a query names: whoever types the name of a note wants that note, whatever other notes contain the word
+# --- notes that a query names: people who type the name of a note want that note, whatever other notes contain the word
 
 
 @lru_cache(maxsize=8192)
@@ -981,7 +981,9 @@ def name_shares(
         if name_key in shared:
             continue
         parts = parts_of[name_key]
-        covered = math.fsum(asked[part] for part in parts if part in asked)  # a set has no order, nor has this sum
+        covered = math.fsum(
+            asked[part] for part in parts if part in asked
+        )  # the order of a set, and so of this sum, is undefined
         whole = covered + math.fsum(idf(max(total, 1), min(held[part], total)) for part in parts if part in held)
         of_name = covered / whole if whole else 0.0
         share = min(1.0, covered / known) * of_name, covered / sum(asked.values()) * of_name

@@ -1,6 +1,6 @@
 """``context``: collect what a model should know before it answers, and pack it for a prompt under a token budget.
 
-The budget is filled in this order, so that the last items are the first to be left out when room is short: approved
+The budget is filled in this order, so that the last items are the first to be left out when room runs out: approved
 rules; the playbook that fits the question, up to half of the room that is left, and the names of other playbooks; lines
 that the question finds, up to half of the room that is left; Memory.md of the project; User.md and the other notes that
 say who somebody is, up to half of the room that is left; Memory.md of the vault (if it does not fit, its lines that
@@ -53,9 +53,9 @@ MOST_PLAYBOOKS = 5
 """Maximum number of playbooks in a prompt: as many as can be read at a glance."""
 LONG_UNIT = 1_000
 """Characters above which the beginning of a paragraph or a bullet is shown if there is no room for all of it. A shorter
-one is shown whole or not at all, for half a sentence is another sentence."""
+one is shown whole or not at all, because half a sentence is a different sentence."""
 SHORTEST_BEGINNING = 80
-"""Characters up to which the beginning of a long unit is not worth showing: about a sentence."""
+"""Number of characters below which the beginning of a long unit is not worth showing: about a sentence."""
 LABEL_CHARACTERS = 120
 """Estimate of the characters of tags and places around the lines of a note."""
 
@@ -113,7 +113,7 @@ class ContextRequest(NamedTuple):
     shared: Sequence[loaded.SharedSource] = ()
 
     def held_on(self, now: datetime) -> date | None:
-        """Return the day on which the lines of the prompt have to hold; None to include lines that have ended."""
+        """Return the day on which the lines of the prompt must hold; None to include lines that have ended."""
         return None if self.expired else self.as_of or now.date()
 
 
@@ -361,7 +361,7 @@ class _Filling(Reading):
                 self.order.append(place)
 
     def _is_aside(self, path: str, number: int) -> bool:
-        """Whether a line says nothing of its own: it names the speaker of the line above, or repeats a turn."""
+        """Whether a line adds nothing: it names the speaker of the line above, or repeats a turn."""
         session = self.vault.layout.tier_of(path) is Tier.EPISODIC
         kind = grammar.read([self.notes[path][number - 1]], session=session)[0].kind
         return kind in (grammar.MACHINERY, grammar.REPEATED)
@@ -466,7 +466,7 @@ class _Filling(Reading):
         if self.recall_share is None:
             self._fill_shares(shared, ranks)
         headings = (heading for part in self.parts if part.whole for heading in part.note.headings)
-        for heading in headings:  # those that were not added with any line below them
+        for heading in headings:  # headings that were not added with a line below them
             if not self.packing.holds(heading.path, heading.start_line):
                 self.leave_out(heading.path, heading.start_line, heading.end_line, loaded.ALONE)
 
@@ -479,7 +479,7 @@ class _Filling(Reading):
         retried: bool = False,
         beginnings: bool = True,
     ) -> None:
-        """Add notes; each gets its share of the room, so that no long one pushes another out.
+        """Add notes; each gets its share of the room, so that a long one can't push another out.
 
         Args:
             parts: of the notes.
@@ -749,7 +749,7 @@ def _size(part: _Part) -> int:
 
 
 def _without_operators(question: str) -> str:
-    """Return the question without what search would take for operators: a prompt is not a query."""
+    """Return the question without what search would read as operators: a prompt is not a query."""
     text = re.sub(rf"\b({'|'.join(query.FIELDS)}):", r"\1 ", question)
     return re.sub(r"(?<!\S)-+(?=\S)", " ", text.replace('"', " "))
 

@@ -200,7 +200,7 @@ def load(name: str) -> Command:
 
 
 def _is_live(call: Call) -> bool:
-    """Return whether a person sits at a terminal that can show the live search."""
+    """Return whether a person is at a terminal that can show the live search."""
     at_terminal = call.interactive and call.out.screen and not call.out.quiet and call.out.stderr.isatty()
     return at_terminal and call.env.get("TERM", "dumb") != "dumb"
 
@@ -318,7 +318,7 @@ def _complete(group: Group, argv: list[str], call: Call) -> int:
 
 
 def _say_kept(error: BaseException, call: Call) -> bool:
-    """Print where the input is kept that was not written; return whether there is any."""
+    """Print where unwritten input is kept; return whether there is any."""
     sentence = str(getattr(error, "kept", ""))
     if sentence:
         call.out.say_always(f"{PROGRAM}: {sentence}")

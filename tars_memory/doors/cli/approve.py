@@ -1,7 +1,7 @@
 """The review walk: shows one proposal after another on a terminal, each with its diff, and decides each at once.
 
 Whatever ends the walk (quit, Ctrl-C, a closed terminal) ends it between two decisions, so nothing is lost and the next
-walk goes on where this one stopped.
+walk continues where this one stopped.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class ReviewOutcome(NamedTuple):
     Attributes:
         lines: sentences to show, with their style.
         done: False if the proposal still waits.
-        proposal: the proposal whose decision was taken back.
+        proposal: the proposal whose decision was undone.
         notices: further notices for the person.
     """
 
@@ -173,10 +173,10 @@ class ReviewOutcome(NamedTuple):
 
 
 class Sitting:
-    """A series of decisions, the last of which can be taken back. It asks nobody and prints nothing.
+    """A series of decisions, the last of which can be undone. It asks nothing and prints nothing.
 
     Args:
-        memory: its undo takes a decision back.
+        memory: its undo reverses a decision.
         review: decides the proposals.
         place: returns a note and a line number as they are shown.
 
@@ -190,7 +190,7 @@ class Sitting:
         self.accepted = self.rejected = 0
         self._place = place
         self._undoable: list[tuple[str, Proposal, int]] = []
-        """Decisions that can be taken back: transaction, proposal, number of accepted lines."""
+        """Decisions that can be undone: transaction, proposal, number of accepted lines."""
 
     def decide(
         self, proposal: Proposal, answer: ReviewAnswer, *, words: str | None = None, heading: str | None = None
@@ -236,7 +236,7 @@ class Sitting:
         return [Text(text + dry, style="dim") for text in texts]
 
     def take_back(self) -> ReviewOutcome:
-        """Take back the last decision, so that the proposal waits again."""
+        """Undo the last decision, so that the proposal waits again."""
         if not self._undoable:
             return ReviewOutcome([Text("there is nothing to undo", style="dim")], done=False)
         txn, proposal, accepted = self._undoable.pop()
@@ -256,7 +256,7 @@ class Sitting:
 
 
 class Walk:
-    """One sitting at a terminal, a question after another.
+    """One sitting at a terminal, one question after another.
 
     Args:
         call: the call it answers.
@@ -275,7 +275,7 @@ class Walk:
         self._apart: set[str] = set()
         """Ids of the lines of conversations that are decided one by one."""
         self._numbers: dict[str, range] = {}
-        """Numbers that the lines of a proposal were shown with, by id: it keeps them when its decision is taken back.
+        """Numbers that the lines of a proposal were shown with, by id: it keeps them when its decision is undone.
         Lines are counted, so that the total is the same when those of a conversation are decided one by one."""
 
     def run(self) -> int:
@@ -302,7 +302,7 @@ class Walk:
                 most += len(proposal.parts) - 1
                 queue[:0] = proposal.parts
             if answer == AGAIN:
-                # Something was written or taken back: the rest may conflict with other lines now.
+                # Something was written or undone: the rest may conflict with other lines now.
                 listed = self.review.waiting(limit=0, expired=self.expired)
                 waiting = [part for proposal in listed.proposals for part in apart(proposal, self._apart)]
                 unseen = [proposal for proposal in waiting if proposal.id not in self._seen]
@@ -312,7 +312,7 @@ class Walk:
         return 0
 
     def _count(self, proposal: Proposal, queue: Sequence[Proposal]) -> str:
-        """Return the numbers of a proposal's lines of how many, as ``1-4 of 8``; ``queue`` comes behind it."""
+        """Return the numbers of a proposal's lines and their total, as ``1-4 of 8``; ``queue`` comes behind it."""
         first = max((numbers.stop for numbers in self._numbers.values()), default=1)
         numbers = self._numbers.setdefault(proposal.id, range(first, first + len(proposal.leaves)))
         shown = sum(len(self._numbers[name]) for name in self._seen) + sum(len(other.leaves) for other in queue)
@@ -354,7 +354,7 @@ class Walk:
         try:
             heading = heading and self.call.ask_about_secrets(heading)
             words = words and self.call.ask_about_secrets(words, *around)
-        except typer.Exit:  # told already: it waits
+        except typer.Exit:  # already reported: it waits
             return False
         outcome = self.sitting.decide(proposal, answer, words=words, heading=heading)
         self.call.notices(outcome.notices)
@@ -362,7 +362,7 @@ class Walk:
         return outcome.done
 
     def _take_back(self, shown: Proposal) -> bool:
-        """Take back the last decision while another proposal is shown; print the outcome."""
+        """Undo the last decision while another proposal is shown; print the outcome."""
         outcome = self.sitting.take_back()
         if outcome.proposal is not None:
             self._seen = [name for name in self._seen if name not in (outcome.proposal.id, shown.id)]
@@ -396,7 +396,7 @@ class Walk:
         return "" if is_key else typed
 
     def _show(self, proposal: Proposal, count: str) -> None:
-        """Print a proposal; ``count`` is its number of how many."""
+        """Print a proposal; ``count`` is its number and the total."""
         head = Text(f"\n{count}  ", style="bold")
         head.append(place_of(proposal), "cyan").append(f"  {line(proposal.date)}", "green")
         _print(self.call, head, *_indented(change(proposal), 2))
@@ -451,7 +451,7 @@ def _indented(texts: Iterable[Text], cells: int) -> list[Padding]:
 
 
 def _print(call: Call, *texts: Text | Padding) -> None:
-    """Print texts, each on lines of its own."""
+    """Print texts, each on separate lines."""
     try:
         console(call.out).print(*texts, sep="\n")
     except (OSError, ValueError):
@@ -553,7 +553,7 @@ def _context(proposal: Proposal, *, alone: bool = True) -> list[str]:
 
 
 def _related(related: Related, proposal: Proposal) -> str:
-    """Return a related line with where it comes from."""
+    """Return a related line with its origin."""
     return line(f"{related.text} ({related.origin(proposal.target)})")
 
 

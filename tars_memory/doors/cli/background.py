@@ -52,9 +52,8 @@ class FirstWords(io.StringIO):
 
 
 def main(folder: str, vault: str, transcript: str, goes_on: str = "") -> int:
-    """Examine a conversation; wait first for a run that is at it.
-
-    If another run waits already, it will read all of the conversation, so that this one ends.
+    """Examine a conversation; first wait for a run that is examining it. If another run is already waiting, it will
+    read the whole conversation, so this one ends.
 
     Args:
         folder: the folder of the hooks' log and copies.
@@ -95,7 +94,7 @@ def _take_turn(desk: HookFolder, transcript: str, turn: contextlib.ExitStack) ->
 
 
 def _examine(desk: HookFolder, vault: str, transcript: str, options: HookOptions, *, goes_on: bool) -> int:
-    """Run ``extract`` on the transcript and on those of its copies that hold more; log and return its exit code."""
+    """Run ``extract`` on the transcript and on those of its copies that have more; log and return its exit code."""
     begun, moment = time.monotonic(), 0.0 if goes_on else time.time()
     copies, sources = desk.kept(transcript), desk.sources(transcript)
     if not sources:
@@ -188,11 +187,13 @@ class _Finishing:
             self._first = None
             left = index.embed_pending(PORTION, partial(self._report_vectors, total - pending, total))
             if left >= pending:
-                return ""  # another process is at it, or the rest can't be given vectors
+                return ""  # another process is doing it, or the rest can't get vectors
             self._read()
             embedder, held = self.memory.workspace.embedder, index.reader().fingerprint
             apart = embedder is not None and held not in (None, embedder.fingerprint)
-            pending = left if apart else index.pending()  # another model's vectors still answer: these count apart
+            pending = (
+                left if apart else index.pending()
+            )  # another model's vectors are still used: these are counted separately
             total = max(total, pending)
         return self._embed_talks()
 
@@ -210,7 +211,7 @@ class _Finishing:
 
     def _report_vectors(self, before: int, total: int, _phase: str, done_now: int, _of: int) -> None:
         done, now = before + done_now, time.monotonic()
-        self._first = self._first or (now, done)  # opening the model and reading notes take time of their own
+        self._first = self._first or (now, done)  # opening the model and reading notes take time, too
         took = now - self._first[0]
         speed = (done - self._first[1]) / took if took >= detached.LEAST else self._work.speed
         self._work = self._work._replace(speed=round(speed, 2))
@@ -225,7 +226,7 @@ class _Finishing:
 
 
 def _detach(longest: int) -> None:
-    """Run at low priority in a session of its own, killed after ``longest`` seconds (0: never); then the kernel frees
+    """Run at low priority in a separate session, killed after ``longest`` seconds (0: never); then the kernel frees
     its locks.
     """
     if hasattr(signal, "alarm"):
@@ -233,7 +234,7 @@ def _detach(longest: int) -> None:
     if hasattr(os, "nice") and os.nice(0) < NICENESS:
         os.nice(NICENESS)
     if hasattr(os, "setsid"):
-        with contextlib.suppress(OSError):  # it leads a session of its own already
+        with contextlib.suppress(OSError):  # it already leads its own session
             os.setsid()
 
 

@@ -56,7 +56,7 @@ LINE_NUMBER = r"(?s):[0-9]+(?::.*)?$"
 
 
 class Terminated(BaseException):
-    """A signal asked the process to end while it holds text that is not written yet."""
+    """A signal asked the process to end while it has text that is not written yet."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
@@ -117,7 +117,7 @@ class Call:
         self._previous_handlers: dict[int, Any] = {}
 
     def take(self, name: str, value: Any) -> None:
-        """Store the value of a shared option; of one given before and after the command, the later counts."""
+        """Store the value of a shared option; of one given before and after the command, the later one counts."""
         setattr(self.out if name in ("json", "quiet") else self, "_now_text" if name == "now" else name, value)
 
     def begin(self) -> None:
@@ -140,12 +140,12 @@ class Call:
 
     @cached_property
     def interactive(self) -> bool:
-        """Whether a person is at the terminal: stdin and an output stream are one, and no agent's mark is set."""
+        """Whether a person is at the terminal: stdin and an output stream are terminals, and no agent's mark is set."""
         return self.actor == "person"
 
     @cached_property
     def actor(self) -> Actor:
-        """The caller. The environment may take rights away; it can't make a person of a caller without a terminal."""
+        """The caller. The environment may take rights away; it can't turn a caller without a terminal into a person."""
         at_terminal = _is_terminal(sys.stdin) and (_is_terminal(sys.stderr) or _is_terminal(sys.stdout))
         if settings.agent_mark(self.env):
             return "agent"
@@ -508,7 +508,7 @@ class Call:
         return 0
 
     def say_change(self, path: str, number: int | None, before: bytes, after: bytes, text: bytes | None = None) -> None:
-        """Print on stderr which lines were taken out of a note and which were put back, each with its place.
+        """Print on stderr which lines were removed from a note and which were restored, each with its place.
 
         Args:
             path: of the note.
@@ -540,7 +540,7 @@ class Call:
             self.out.say(f"and {counted(len(changes) - MOST_LINES, 'more line')} of {self.out.path(path)}")
 
     def say_note(self, change: str, path: str, text: bytes) -> None:
-        """Print on stderr that a whole note was taken out or put back.
+        """Print on stderr that a whole note was removed or restored.
 
         Args:
             change: what was done.
@@ -690,7 +690,7 @@ def read_stdin(came: list[bytes] | None = None) -> str:
 def holds_text_on_stdin() -> bool:
     """Whether text that nobody types at a terminal waits on stdin; it stays there."""
     stdin: Any = sys.stdin
-    with suppress(OSError, ValueError, AttributeError):  # it is closed; Windows can't say
+    with suppress(OSError, ValueError, AttributeError):  # it is closed; Windows can't tell
         return not _is_terminal(stdin) and bool(select.select([stdin], [], [], 0)[0] and stdin.buffer.peek(1))
     return False
 
@@ -727,14 +727,14 @@ def _is_terminal(stream: Any) -> bool:
 YES, NO = ("y", "yes"), ("", "n", "no")
 MASK, KEEP, STOP = ("", "m", "mask"), ("y", "yes", "k", "keep"), ("n", "no", "s", "stop", "q", "quit")
 MOST_ASKED = 3
-"""How often a question is asked until there is an answer."""
+"""How often a question is repeated until there is an answer."""
 Answer = TypeVar("Answer")
 STOPPED = 1
 
 RECEIPT = "txn path line ref text written spooled"
 """Attributes of a receipt that JSON shows."""
 MOST_LINES, MOST_REMOVED = 20, 5
-"""Maximum number of changed lines to show; and of the lines of a removed note, of which more are only counted."""
+"""Maximum number of changed lines to show; and of lines of a removed note; further lines are only counted."""
 
 
 def _without(rows: list[str], others: list[str]) -> list[str]:
@@ -779,7 +779,7 @@ def word(takes: str, text: str, *, default: Any = None) -> Any:
 
 
 def _reader(takes: str) -> Callable[[str], str] | None:
-    """Return what reads a value that is one of ours, whose case doesn't count; None for any other."""
+    """Return the parser of a value that is one of ours, in any case; None for other values."""
     named = ["MODE", "TIER", "FORMAT", "AGENT", "[AGENT…]", "KIND", "PERIOD", "PLACE", "WHAT"]
     return str.lower if takes in named or ("|" in takes and takes.islower()) else None
 
@@ -838,7 +838,7 @@ def help_option() -> TyperOption:
 
 
 def print_help(ctx: Any, _param: Any = None, value: bool = True) -> None:
-    """Print the help of a command as any answer is printed, and exit: if it can't be written, that is said."""
+    """Print the help of a command like any answer, and exit; if it can't be written, say so."""
     if value and not ctx.resilient_parsing:
         out = call_of(ctx).out
         ctx.terminal_width = min(out.columns, 80) - 2  # Click's own is never below 50
@@ -912,7 +912,7 @@ class Command(TyperCommand):
             record = param.get_help_record(ctx)
             if record is not None:
                 if param.opts[-1] != "-h" and len(param.opts) > 1:
-                    record = (param.opts[0], record[1])  # its old names go on working, hidden
+                    record = (param.opts[0], record[1])  # its old names still work, hidden
                 title = "Options of every command" if param.name in SHARED else "Options"
                 groups["Arguments" if isinstance(param, TyperArgument) else title].append(record)
         for title, records in groups.items():
