@@ -541,7 +541,7 @@ class Hit:
         indexed: of a passage of a conversation where it is in the index: conversation, first and last line.
         beside: number and text of its best line and the lines up to ``around`` it, without those beside better hits.
         more: number of other passages of its note that answer; counted on demand, on the last hit of each note.
-        alike: number of further hits whose line says the same; counted on demand, on the last of them.
+        alike: number of further hits that say the same; counted on demand, on the last of them.
         holds: whether its chunk holds a word of the query.
         explain: the weighted parts of the score by name; filled on demand.
         fading: how much its note has faded by its age; shown with ``explain``.

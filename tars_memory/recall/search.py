@@ -175,41 +175,41 @@ def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iter
 def _hits_per_note(
     found: Iterator[Hit], read: Callable[[str], bytes], limit: int, most: int, *, own: bool
 ) -> tuple[list[Hit], int]:
-    """Return the first hits that their notes still contain, at most ``most`` of each and of those whose lines say the
-    same, and how many more hits a larger limit would show.
+    """Return the first hits that their notes still contain, at most ``most`` of each and of those that say the same,
+    and how many more hits a larger limit would show.
 
-    The other hits of a note, and of a line, are counted on the last one that is returned. If only one note or one line
-    answers, all of its hits are returned.
+    The others are counted on the last one that is returned. If only one note answers, or all hits say the same, they
+    are all returned.
     """
     hits: list[Hit] = []
     seen: list[Hit] = []
-    of_note, of_line, repeated = Counter[str](), Counter[str](), 0
+    of_note, of_text, repeated = Counter[str](), Counter[str](), 0
 
     def fits(hit: Hit) -> bool:
         of_note[hit.path] += 1
-        of_line[_said(hit)] += 1
-        return max(of_note[hit.path], of_line[_said(hit)]) <= most
+        of_text[_said(hit)] += 1
+        return max(of_note[hit.path], of_text[_said(hit)]) <= most
 
     for hit in verified(found, read, own=own):
         seen.append(hit)
-        if fits(hit) and (hit.holds or len(hits) + repeated < limit):  # no neighbour takes the place of an equal line
+        if fits(hit) and (hit.holds or len(hits) + repeated < limit):  # no neighbour takes the place of an equal text
             hits.append(hit)
-        repeated += of_line[_said(hit)] > most
+        repeated += of_text[_said(hit)] > most
         if len(hits) == limit:
             break
-    if 1 in (len(of_note), len(of_line)) and len(hits) < limit:  # else other notes may answer beyond the limit
+    if 1 in (len(of_note), len(of_text)) and len(hits) < limit:  # else other notes may answer beyond the limit
         return seen[:limit], len(seen[limit:])
     more = sum(map(fits, found))  # not verified: nobody sees them
     for hit in {hit.path: hit for hit in hits}.values():
         hit.more = max(0, of_note[hit.path] - most)
     for said, hit in {_said(hit): hit for hit in hits}.items():
-        hit.alike = max(0, of_line[said] - most)
+        hit.alike = max(0, of_text[said] - most)
     return hits, more
 
 
 def _said(hit: Hit) -> str:
-    """Return what the best line of a hit says, without the time in front of it."""
-    return _TIME.sub("", fold(hit.line_at(hit.best)[1]))
+    """Return what a hit says, without the time in front of it."""
+    return _TIME.sub("", fold(hit.text))
 
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:
