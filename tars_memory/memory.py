@@ -195,7 +195,9 @@ class Memory:
 
     def why(self, target: str) -> curation.why.Trail:
         """Trace an entry back: to what was said, who approved it, what it replaced; ``target`` as for :meth:`show`."""
-        return curation.why.why(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target))
+        talks = self.workspace.talks()
+        more = () if talks is None else (talks.has_log,)
+        return curation.why.why(self.workspace.capture(writes=False), self.workspace.resolve_proposal(target), *more)
 
     def list(
         self,

@@ -212,6 +212,10 @@ class Talks:
 
         self.index.with_repair(read)
 
+    def has_log(self, name: str) -> bool:
+        """Whether one of the logs has this file name."""
+        return any(os.path.basename(log).casefold() == name.casefold() for log in self._found([], {}))
+
     def expiring(self, now: float) -> list[str]:
         """Return the logs that their program may soon delete, as Claude Code does: not written to lately, oldest first.
 

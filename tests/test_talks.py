@@ -1017,3 +1017,24 @@ def test_lines_around_a_turn_are_those_of_its_conversation_up_to_one_that_was_fo
         memory.forget("pelican number 55")
     (hit,) = world.search("ferry", around=100).hits
     assert hit.text.split("\n") == said[: said.index("pelican number 55")] and len(hit.places) == 57
+
+
+def test_why_says_that_the_log_of_a_conversation_is_not_on_this_machine(tmp_path: Path) -> None:
+    session = (
+        '---\ndate: 2026-11-02\nsource: "a.jsonl"\n---\n\n## Facts\n\n'
+        "- the lease says walnut floors ([[2026-11-02#^d-aaaaaaa|2026-11-02]])\n"
+        '  - quote:: "the lease says walnut floors"\n  - said by:: user, turn 1\n'
+    )
+    day = "## Log\n- 10:00 [extracted] the lease says walnut floors ^d-aaaaaaa\n"
+    world = World(tmp_path, {"sessions/2026-11-02 1000 Flat.md": session, "2026-11-02.md": day})
+    log = world.write("a.jsonl", *HARBOUR)
+
+    def ends() -> list[str]:
+        with world.memory() as memory:
+            return [step.text for step in memory.why("walnut floors").chain if step.kind == "end"]
+
+    assert ends() == []  # without sources, nobody knows
+    world.add()
+    assert ends() == []
+    log.unlink()
+    assert ends() == ["the log of that conversation, a.jsonl, is in none of your sources on this machine"]

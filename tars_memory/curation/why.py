@@ -20,7 +20,7 @@ from tars_memory.vault.note import Note
 from tars_memory.vault.writing import history, journal
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from tars_memory.capture.remember import Caller
 
@@ -77,13 +77,14 @@ class Trail(NamedTuple):
     chain: tuple[Trace, ...]
 
 
-def why(ctx: Caller, target: str) -> Trail:
+def why(ctx: Caller, target: str, has_log: Callable[[str], bool] = lambda _: True) -> Trail:
     """Return where an entry came from.
 
     Args:
         ctx: the command's view of the vault; nothing is written.
         target: a REF, or words that fit only one entry; a line of a tier note is preferred to the daily line that it
             came from.
+        has_log: whether a log with this file name is on this machine, or may be.
 
     Raises:
         NotFoundError: no such entry.
@@ -91,7 +92,8 @@ def why(ctx: Caller, target: str) -> Trail:
         UnwritableError: the journal can't be read.
     """
     entry = _find(ctx, target)
-    return Trail(entry.ref, entry.text, entry.path, entry.line, entry.author or "", tuple(_Tracer(ctx).steps(entry)))
+    steps = _Tracer(ctx, has_log).steps(entry)
+    return Trail(entry.ref, entry.text, entry.path, entry.line, entry.author or "", tuple(steps))
 
 
 def _find(ctx: Caller, target: str) -> Entry:
@@ -114,9 +116,10 @@ def _find(ctx: Caller, target: str) -> Entry:
 class _Tracer:
     """Traces lines back to what was said."""
 
-    def __init__(self, ctx: Caller) -> None:
+    def __init__(self, ctx: Caller, has_log: Callable[[str], bool] = lambda _: True) -> None:
         self.ctx = ctx
         self.layout = ctx.layout
+        self.has_log = has_log
 
     def steps(self, entry: Entry) -> Iterator[Trace]:
         """Yield the steps from the line back to what was said, or to where the trail ends."""
@@ -261,6 +264,9 @@ class _Tracer:
             for bullet, fact in sessions.facts_of(self._note(path).entries, None):
                 if fact.source.lower().endswith(anchor):
                     yield self._said(bullet, fact)
+                    log = self._note(path).properties.get("source")
+                    if isinstance(log, str) and not self.has_log(log):
+                        yield _end(f"the log of that conversation, {log}, is in none of your sources on this machine")
                     return
         yield _end("no session note quotes it: it was noted in another way, or the session note was edited or removed")
 
