@@ -407,7 +407,7 @@ class Session:
         """Return the vectors of a query and of its words."""
         np, prefix = self._numpy, self.manifest.query_prefix
         hidden, offsets = self._run(prefix + text)
-        vector = unit(np, whole(np, hidden, self.manifest.pooling), self._folder)
+        vector = unit(np, pooled(np, hidden, self.manifest.pooling), self._folder)
         spans = list(_words(prefix + text, content_spans(prefix + text, len(prefix)), offsets, self._read.centre))
         bits, _ = word_bits(np, hidden, offsets, spans, self._read.centre)
         size = self.dimension // 8
@@ -435,7 +435,7 @@ class Session:
             counts[lines[index]] += 1
         if centre is not None and (name := self._name(text)):
             counts, bits = counts + b"\x08", bits + name
-        return Embedded(unit(np, whole(np, hidden, self.manifest.pooling), self._folder), bytes(counts), bits)
+        return Embedded(unit(np, pooled(np, hidden, self.manifest.pooling), self._folder), bytes(counts), bits)
 
     def _name(self, text: str) -> bytes:
         """Return the vector of the name at the start of a passage's first line, embedded alone; empty without a name.
@@ -449,7 +449,7 @@ class Session:
         last = self._last_name
         if last[0] != name:
             np = self._numpy
-            vector = whole(np, self._run(self.manifest.passage_prefix + name)[0], self.manifest.pooling)
+            vector = pooled(np, self._run(self.manifest.passage_prefix + name)[0], self.manifest.pooling)
             last = self._last_name = name, np.rint(vector * (127 / abs(vector).max())).astype(np.int8).tobytes()
         return last[1]
 
@@ -537,7 +537,7 @@ def word_bits(
     return data, found
 
 
-def whole(np: Any, hidden: Any, pooling: str) -> Any:
+def pooled(np: Any, hidden: Any, pooling: str) -> Any:
     """Pool the model's output for one text into one vector, not yet of length 1."""
     if hidden.ndim == 2:
         return hidden[0]

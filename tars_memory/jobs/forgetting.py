@@ -529,7 +529,7 @@ def _find_other_texts(ctx: Caller, target: str) -> list[tuple[Entry, str]]:
     known: list[tuple[Entry, str, str]] = []
     for note in ctx.notes(playbooks.paths(ctx.vault, [ctx.layout.scope])):
         known += [(_stand_in(note.path, line, text), PROSE, text) for line, _, text in _prose_of(note.document)]
-    for path, name, words in inbox.told(ctx.vault):
+    for path, name, words in inbox.recorded_words(ctx.vault):
         entry = _stand_in(path, 1, playbooks.title_of(words) or words)
         known += [(entry, WAITING, text) for text in (name, words, *words.split("\n"))]
     equal = [(entry, kind) for entry, kind, text in known if wanted == comparable(text)]

@@ -262,7 +262,7 @@ def _keep(memory: Memory, record: Record) -> StepResult:
                 run = Examiner(writer(writes=False), None, force=True, writer=writer, within=within)
                 for transcript in conversations([path]):
                     if not isinstance(transcript, Unknown) and transcript.user_turns:
-                        turns += run.of(transcript).keep_said(transcript, memory.workspace.withheld)
+                        turns += run.of(transcript).keep_turns(transcript, memory.workspace.withheld)
             record.kept[path] = stamp
             record.save()
         except Exception as error:

@@ -150,7 +150,7 @@ def refused(vault: Vault) -> list[str]:
     return [words for name, words in found.items() if words and last.get(name) == "rejected"]
 
 
-def told(vault: Vault) -> list[tuple[str, str, str]]:
+def recorded_words(vault: Vault) -> list[tuple[str, str, str]]:
     """Return file, id and words of every pending proposal for notes of ours, and of every decision of our scope."""
     found = [
         (path, proposal["id"], proposal["text"] or proposal["quote"])
@@ -166,7 +166,7 @@ def told(vault: Vault) -> list[tuple[str, str, str]]:
 
 
 def words_of(text: str, *, decided: bool = False) -> list[str]:
-    """Return the words in the JSON text of a proposal or decision; ``decided``: behind what was decided about them."""
+    """Return the words in the JSON text of a proposal or decision; ``decided``: after what was decided about them."""
     with contextlib.suppress(ValueError, RecursionError, AttributeError):
         record = json.loads(text)
         before = f"{record['decision']}: " if decided and "decision" in record else ""

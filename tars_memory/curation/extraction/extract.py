@@ -361,7 +361,7 @@ class Examiner:
             for prompt in reply.open[before:]
         ]
 
-    def keep_said(self, transcript: Transcript, withheld: Callable[..., bool]) -> int:
+    def keep_turns(self, transcript: Transcript, withheld: Callable[..., bool]) -> int:
         """Keep the person's turns of a conversation in its session note, which is created if there is none.
 
         Args:
