@@ -1398,6 +1398,7 @@ def test_languages_and_origins_are_facts(said: str) -> None:
         ("Segnati: il gatto si chiama Briciola.", "Il gatto si chiama Briciola"),
         ("Behalte im Kopf, dass Edda keine Milch trinkt.", "Edda keine Milch trinkt"),
         ("Commit this to memory: the alarm tests run on Mondays.", "The alarm tests run on Mondays"),
+        ("Note: I'm allergic to nuts.", "I'm allergic to nuts"),  # not French, whose word for it is the same
     ],
 )
 def test_a_request_to_remember_is_read_in_its_language_whatever_the_others_are(said: str, wanted: str) -> None:

@@ -349,7 +349,8 @@ def _languages_of_request(text: str) -> list[str]:
     after it (``Onthoud: Bram slaapt``) may not show its language.
     """
     plain = text.replace("’", "'")
-    return [code for code in LANGUAGES if any(form.match(plain) for form, _ in language(code).forms("asked"))]
+    found = [(code, form.match(plain)) for code in LANGUAGES for form, _ in language(code).forms("asked")]
+    return [code for code, request in found if request and language_of(request["text"], code) in ("", code)]
 
 
 def _is_short(text: str) -> bool:
