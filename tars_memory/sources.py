@@ -203,7 +203,7 @@ class Talks:
         return report
 
     def read_again(self, logs: Iterable[str]) -> None:
-        """Read some logs anew, so that what is withheld by now leaves the index; not if that is busy."""
+        """Read some logs anew, so that the index has what is not withheld by now; not if that is busy."""
 
         def read() -> None:
             known = self.index.logs()

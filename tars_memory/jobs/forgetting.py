@@ -558,7 +558,8 @@ def talk_lines(workspace: Workspace, fits: Callable[[str, str], bool]) -> list[T
     if talks is None:
         return []
     try:
-        workspace.notices += talks.refresh(None).notices
+        report = talks.refresh()
+        workspace.notices += (talks.refresh(None) if report.stale else report).notices
     except UnwritableError as error:
         workspace.notices.append(f"what is new in conversations is not known: {error.message}")
         if not talks.index.exists:
@@ -921,10 +922,11 @@ def stop_withholding_undone(workspace: Workspace) -> None:
         workspace.notices.append(f"{error.message}; {error.hint}")
         return
     if wanted := withheld.txns:
-        history = workspace.store(writes=False).history(None)
-        changed = withheld.settle({entry.txn: entry.undone for entry in history if entry.txn in wanted})
+        found = [entry for entry in workspace.store(writes=False).history(None) if entry.txn in wanted]
+        changed = withheld.settle({entry.txn: entry.undone for entry in found})
         if changed and (talks := workspace.talks()) is not None:
-            talks.rebuild()  # it left their turns out since, or took them in
+            with contextlib.suppress(UnwritableError):  # it shows nothing that is withheld all the same
+                talks.read_again({entry.file for entry in found if entry.op in OPPOSITE})
 
 
 def worded_before(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
