@@ -543,7 +543,7 @@ def test_a_base_comes_with_the_first_note_once_and_never_over_the_person_s(vault
     vault.memory().undo()
     (vault.root / "Review.base").unlink()
     vault.review().write_note()
-    assert vault["Review.base"].startswith("# Made once") and "Review.md" in vault
+    assert vault["Review.base"].startswith("# Created once") and "Review.md" in vault
     vault.memory().undo()
     assert "Review.base" not in vault and "Review.md" not in vault
     vault.review().write_note()

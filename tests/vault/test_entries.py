@@ -114,7 +114,7 @@ def test_outside_text_keeps_its_characters_but_makes_no_structure(text: str, kep
 
 @pytest.mark.parametrize("text", ["", " \n\t", "\x00\x1b", "\u200b", "\u202e", "\u2028", "\xa0"])
 def test_text_without_anything_to_see_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no text"):
+    with pytest.raises(UsageError, match="text is empty"):
         entries.neutralise(text)
 
 

@@ -183,7 +183,7 @@ class TestEditing:
         said = place.store().recover()
         assert place.get("a.md") == {b"- one\n": b"- ONE\n", b"- one\n- theirs\n": left}.get(left, b"- one\n")
         assert place.is_settled()
-        assert ("is back" in "".join(said)) == (b"theirs" in left)
+        assert ("has been restored" in "".join(said)) == (b"theirs" in left)
 
 
 class TestAppendingOnly:
