@@ -332,10 +332,13 @@ class Caller:
         Raises:
             UsageError: it is not text, see :func:`tars_memory.vault.suspicion.check_text`.
         """
+        attended = self.attended
         check_text(text)
         if unseen := count_invisible(text):
             self.notices.append(f"left out {unseen} invisible character{'s' * (unseen > 1)}")
-        return text if self.attended else self.without_credentials(text, before, after)
+        if attended or not suspicious(before + text + after):
+            return text
+        return self.without_credentials(text, before, after)
 
     def without_credentials(self, text: str, before: str = "", after: str = "") -> str:
         """Return a text with credentials masked, as :meth:`masked`, but also where nobody at a terminal was asked."""

@@ -268,7 +268,9 @@ class Search:
 
         result = self._ask(query, ask)
         result.notices = [*dict.fromkeys(self.notices), *result.notices]
-        for number, hit in enumerate(result.hits if request.around else ()):
+        if not request.around:
+            return result
+        for number, hit in enumerate(result.hits):
             if hit.places and self.talks is not None:
                 self.talks.index.read(partial(self._widen_conversation, hit, self.talks))
             else:
@@ -282,7 +284,7 @@ class Search:
                         queries.widen(wide := copy(hit), data, around)
                     result.hits[number] = wide
         taken = {(hit.path, hit.line_at(hit.best)[0], hit.text.split("\n")[hit.best]) for hit in result.hits}
-        for hit in result.hits if request.around else ():
+        for hit in result.hits:
             hit.take_beside(taken)
         return result
 

@@ -8,7 +8,7 @@ from itertools import groupby, islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from tars_memory import capture, vault
+from tars_memory import vault
 from tars_memory.doors import cli
 from tars_memory.doors.cli.call import (
     LINE_NUMBER,
@@ -73,7 +73,7 @@ def remember(
         raise UsageError(f"--tier {tier!r} can't be written to", f"it is {' or '.join(TIERS)}")
     call.hold("remember", tier=tier, section=section, tags=list(tag or ()))
     tags = tuple(tag or ())
-    around = capture.remember.around(section, tags)
+    around = f"## {section}\n\n- " if section else "", "".join(f" #{one.lstrip('#')}" for one in tags)
     words = call.ask_about_secrets(call.words(text, "TEXT", stdin=stdin), *around)
     section = call.ask_about_secrets(section) if section else section
     tags = tuple(map(call.ask_about_secrets, tags))

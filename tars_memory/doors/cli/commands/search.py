@@ -230,7 +230,7 @@ def _print_hits(call: Call, result: "SearchResult", *, full: bool, wanted: bool)
         shared = f"[{line(hit.vault)}] " if hit.vault else ""
         if hit.around and hit.rank > 1:
             call.out.data("--")  # as grep and rg separate and mark lines around a match
-        for at, text in hit.beside or [hit.best_line]:
+        for at, text in hit.beside or [(number, words)]:
             if at == number and (not hit.places or text.strip() == words):  # a turn's lines are one line of its log
                 call.out.data(f"{call.out.place(hit.path, number)}:{shared}{_subject(hit, words)}{line(words)}")
             else:
