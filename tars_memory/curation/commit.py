@@ -453,7 +453,7 @@ def check(ctx: Caller, decisions: Sequence[Decision], *, by_tick: bool) -> None:
     by_tick = by_tick and ctx.may_tick
     ids = [decision.proposal.id for decision in decisions]
     if len(set(ids)) < len(ids):
-        raise UsageError("there are there are two decisions about one proposal", "name each proposal once")
+        raise UsageError("there are two decisions about one proposal", "name each proposal once")
     for decision in decisions:
         if decision.accept:
             paths = {decision.proposal.target, *(line.path for line in decision.replaces)}

@@ -296,7 +296,7 @@ def _leftover(workspace: Workspace, name: str, *, ours: bool) -> Diagnosis:
     if not ours and vault.vault.lines_only_in_copy(original, copy):
         return Diagnosis("left over", message, "compare the two, then remove it", name)
     where = "the journal" if ours else "its note"
-    hint = f"tars-memory doctor --fix removes it: {where} has all of its texts text"
+    hint = f"tars-memory doctor --fix removes it: {where} has all of its text"
     return Diagnosis("left over", message, hint, name, (place / base).unlink)
 
 

@@ -97,7 +97,7 @@ _HARMLESS = (
     r"v?\d+(?:[.,:/-]\d+)+[a-z%]{0,6}|\d{4}-\d\d-\d\d\S*|\d+(?:st|nd|rd|th|[a-z%€$£°]{1,4})|"
     rf"[a-z_]+(?:(?:\.|->|::)\\?[a-z_]+\d?)+|{_NAME}(?:\((?:[\"'].*|[a-z_.$]*(?:[\[(].*|,)?|.*\)[;,.)\]}}]*)|\[(?:[\"'].*|\w*\].*|[a-z_.]{{3,}}(?:\[[a-z_.]{{3,}})*,?))|"
     r"[a-z]*\]\([\w%./#:-]*\)?[.,;:)]*|.*\]\([a-z]+://.*|"
-    r"ssh-\w+|ecdsa-\S+|1password|base64\S{0,4}|"
+    r"ssh-\w+|ecdsa-\S+|1password|base64\S{0,4}|(?:aes|rsa|sha|chacha)-?\d{1,4}(?:-[a-z]{3,8}\d{0,4}){0,2}|"
     r"[\w./-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|pem|key|crt|cer|pub|env|html?|go|rs|java|rb|php|sh|gpg|asc|p12|kdbx|pdf|png|jpe?g)(?::\d\S*)?|"
     r"\^[a-z0-9-]+|\^.*[\[(\\*+].*\$|//.*|``[\w+#.-]*|[a-z]\w*[._]\w*(?:\([\w.]*\)[\w.]*)+,?"
 )
@@ -985,9 +985,15 @@ _REST_OF_CODE = r"[ \t]*(?:(?:[#^(]|\[[\w ]+::)[^\r\n]*)?(?:[\r\n]|\Z)"
 """The text that may follow a code on its line: tags, fields, or a remark in brackets."""
 
 
+_SPANNED = (r"(?:19|20)\d\d", r"(?:[01]\d|2[0-3])[0-5]\d")
+"""What spans such as ``1990-1999`` and ``0930-1030`` are of: years, times of day; patterns."""
+
+
 def _is_digits(code: str) -> bool:
-    """Whether a code is of digits, in groups of one length that no date or telephone number has: ``4821-9377``."""
-    shape = {*_shape(code)}
+    """Whether a code is of digits, in groups of one length that no date, telephone number or span has: ``482-937``."""
+    shape, parts = {*_shape(code)}, re.split("[-–]", code)
+    if any(all(re.fullmatch(each, part) for part in parts) for each in _SPANNED) and parts == sorted(parts):
+        return False
     return re.fullmatch(r"[\d–-]{5,}", code) is not None and len(shape) == 1 and min(shape) > 2
 
 
