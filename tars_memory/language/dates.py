@@ -429,6 +429,8 @@ _NOT_AROUND = "(?!(?<=[周週])[围圍边邊辺期])"
 """``这周围`` means around here."""
 _NOT_BEGUN = r"(?!(?<=[주달])(?!(?:에\w*|[은는엔도의]|까지|부터)(?!\w))\w)"
 """Only a particle may follow ``이번 주``: ``이번 주문`` is an order."""
+_COUNTED = r"(?:^|(?<!thứ) )(?:\d+|một|hai|ba|bốn|năm|sáu|bảy|tám|chín|mười|vài|mấy|nhiều)$|\b(?:thứ|tháng)$"
+"""Before a unit in Vietnamese: ``hai tuần trước`` is two weeks ago, ``thứ năm tới`` Thursday, not the next year."""
 
 
 @cache
@@ -737,6 +739,8 @@ class _Scan:
             if parts != self.words[i:end] or not all(gap in ("", "-", "'", "’") for gap in self.gaps[i : end - 1]):
                 continue
             if len(parts) == 1 and not self.alone and not self.is_day_word(i, code):
+                continue
+            if code == "vi" and re.search(_COUNTED, " ".join(self.words[max(0, i - 2) : i])):
                 continue
             if isinstance(meaning, int):
                 return self.days(meaning, len(parts))

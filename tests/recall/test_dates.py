@@ -138,6 +138,7 @@ def test_a_name_of_a_month_is_the_same_month_in_each_language() -> None:
         ("בשבוע שעבר", "2026-11-09", "2026-11-15"),
         ("पिछले हफ़्ते", "2026-11-09", "2026-11-15"),
         ("cuối tuần trước", "2026-11-14", "2026-11-15"),
+        ("thứ hai tuần trước", "2026-11-09", "2026-11-15"),
     ],
 )
 def test_a_named_date(text, start, end):
@@ -177,6 +178,7 @@ def test_a_word_for_a_day_in_any_language(text, day):
         *("was ist hier los", "wo gibt es hier das beste Eis", "am Morgen", "mañana", "Guten Morgen", "the ma deli"),
         "what did Loni say",
         *("ten weekend getaways", "이번 주문", "다음 주제는", "지난 주의사항", "이번 달력", "제작년도", "국내년도별"),
+        *("hai tuần trước", "họp 3 tuần trước", "thứ năm tới", "tháng năm sau", "ראש השנה", "השבוע הראשון"),
         *("这周围有什么餐厅", "以下周期的设置", "日本周辺の地図", "日本月面探査", "上上周", "再来週", "一昨年"),
     ],
 )
