@@ -839,6 +839,8 @@ def _add_form_nearby(query: Query, reader: IndexReader, pool: Pool, held: dict[s
     if len(held) != 1 or len(query.content) != 1 or any(held.values()) or not pool.chunks:
         return False
     (root,), row = held, max(pool.chunks, key=nearness).row
+    if any(map(str.isdigit, root)):  # another number
+        return False
     words = stems(tokens(apart("\n".join((*row.names, *row.headings, row.text))))).values()
     if forms := {word for word in words if weights.may_be_form(root, word)}:
         query.relatives[root] = tuple(sorted(forms))

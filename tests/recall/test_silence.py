@@ -198,13 +198,14 @@ def test_what_holds_only_common_words_of_a_question_stands_behind_no_right_hit(t
         ("pioni", "kawę", False),
         ("rower", "rura", False),
         ("pioni rurę", "pioneja", False),
+        ("20992", "20991", False),
     ],
 )
 def test_a_lone_word_is_another_form_of_one_that_begins_alike_in_the_nearest_note(
     tmp_path: Path, typed: str, near: str, found: bool
 ) -> None:
     said = [*(f"Cleaned the {thing} and tidied the shed.\n" for thing in THINGS), "Pękła rura.\n", "Wolę kawę.\n"]
-    notes = {f"{n}.md": line for n, line in enumerate([*said, "Kaksi pioneja.\n"])}
+    notes = {f"{n}.md": line for n, line in enumerate([*said, "Kaksi pioneja.\n", "The contract is 20991.\n"])}
     vault = Recalled(tmp_path, notes)
     vault.embedder = Taken(f"{near} quantum marmalade lagoon")
     assert bool(vault.found(typed, "hybrid")) is found
