@@ -845,6 +845,18 @@ def test_several_sentences_are_listed_and_one_in_several_conversations_is_one(wo
     assert world.found("walnut") == [] and world.found("hello there")
 
 
+def test_a_short_sentence_of_several_turns_goes_in_a_pipe_only_if_all_are_meant(world: World) -> None:
+    said = ["ok", "OK. We moved into the harbour flat.", "The ferry is yellow. Ok!"]
+    log = world.write("a.jsonl", *(turn("user", text, f"2026-11-02T10:0{n}") for n, text in enumerate(said)))
+    world.add()
+    with world.memory() as memory:
+        with pytest.raises(AmbiguousError, match="3 sentences fit 'Ok'") as caught:
+            memory.forget("Ok", parts=False)
+        rest = " (with the rest of its turn)"
+        assert caught.value.candidates == [f"{log}:1  ok", f"{log}:2  ok{rest}", f"{log}:3  ok{rest}"]
+        assert len(memory.forget("Ok").withheld) == 3
+
+
 def test_a_place_in_a_log_names_its_turn_and_the_text_behind_it_a_line(world: World) -> None:
     log = world.write("a.jsonl", *HARBOUR)
     export = world.logs / "export.json"

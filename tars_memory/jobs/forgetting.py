@@ -606,7 +606,8 @@ def _said_in_talks(ctx: Caller, target: str, talk_lines: TalkLines) -> Copies | 
         raise _ambiguous_lines(target, [line for line, _ in named.values()], "name one by all its words")
     for words, (line, text) in named.items():
         lines = [one for one in talk_lines(partial(_may_say, words)) if mentions(one.turn, [words])]
-        said = {(one.log, one.line): one._replace(text=text) for one in lines}
+        more = {True: text, False: f"{text} (with the rest of its turn)"}
+        said = {(one.log, one.line): one._replace(text=more[tuple(units(one.turn)) == words]) for one in lines}
         entry = _stand_in(line.log, line.line, text)._replace(ref="")
         return Copies(ctx, entry, TALK if said else PROSE, [*said.values()])
     return None
@@ -724,6 +725,8 @@ def forget(
     copies = copies_of(ctx, target, talk_lines)
     if not parts and copies.written_apart() and _is_part(target, copies.first.text):
         raise ambiguous(ctx, target, copies.entries, SAME)
+    if not parts and len(copies.said) > 1 and is_short(units(copies.first.text)):  # an "ok" begins hundreds of turns
+        raise _ambiguous_lines(target, copies.said, "so short a sentence is in many turns: --yes withholds all of them")
     if not parts and len(copies.said) > 1 and _is_part(target, copies.first.text) and not _is_typed(target, copies):
         raise _ambiguous_lines(target, copies.said, "they say the same: all its words or --yes withholds all of them")
     entry, places, kind = copies.first, copies.places(), copies.kind

@@ -218,7 +218,8 @@ def forget(
     nothing (exit 2); --yes removes them.
 
     What is in no note, but was said in a conversation, is named by its words, the number of a hit or PATH:LINE; its
-    turns are withheld from searches and prompts, your logs stay as they are.
+    turns are withheld from searches and prompts, your logs stay as they are. Elsewhere, a word or two that several
+    turns say need --yes.
 
     Lines that say the same in other words, and copies in your own notes, are listed and stay. What was forgotten is not
     extracted again from an old conversation. undo brings it back, except after --everywhere, which also purges what was
