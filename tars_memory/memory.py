@@ -243,7 +243,7 @@ class Memory:
         """List the facts that hold today, or held on another day, in the order of Facts.md.
 
         Args:
-            about: a name, or part of one, as subject or object; an exact match comes first. None: all facts.
+            about: a name, or words of one, as subject or object; an exact match comes first. None: all facts.
             as_of: the day; None: today.
             everything: include facts that have ended or not yet begun.
             project: include its facts; None: the chosen project; ``none``: no project.
@@ -971,7 +971,7 @@ class Memory:
         return jobs.doctor.drop(self.workspace, item)
 
     def restore(self, txn: str) -> builtins.list[Written]:
-        """Write the lines of a transaction (``all``: of every one) that another program overwrote again, each once."""
+        """Write again the lines of a transaction (``all``: of every one) that another program overwrote, each once."""
         return jobs.doctor.restore(self.workspace, txn)
 
 

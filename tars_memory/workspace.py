@@ -83,7 +83,7 @@ class Workspace:
         notices: what the person should know besides the answers.
         unclaimed: the folder of a spool of texts whose vault could not be opened; each item records how and where it
             was called.
-        made_from: the folder in which a person is making this vault; None if the call is not ``init``.
+        made_from: the folder from which a person is making this vault; None if the call is not ``init``.
         kept_folder: the folder of texts that no command can place by itself, one file each.
         night: the name of the current night's work; empty if there is none.
         others: functions that place a spooled command that capture can't place, by the command's name.
@@ -697,7 +697,7 @@ class Workspace:
     def _claim(self, item: SpooledItem, spool: Spool) -> bool:
         """Put a text into this vault's spool if the same command given now would find this vault; return whether.
 
-        A text that finds no vault goes to the vault that is later made in its folder: what is typed before ``init
+        A text that finds no vault goes to the vault that is later made from its folder: what is typed before ``init
         notes`` is meant for it, unless the person's settings name a vault that is not mounted.
         """
         arguments = dict(item.arguments)

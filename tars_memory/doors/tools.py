@@ -367,7 +367,7 @@ TOOLS = (
         "Use when you need what is true of a person or thing now, or was true on a day: where somebody lives, works, "
         "what something costs. Facts have a first and a last day, so this is surer than a search.",
         {
-            "about": _text("A name, or part of one, as subject or object (default: all facts)."),
+            "about": _text("A name, or words of one, as subject or object (default: all facts)."),
             "as_of": AS_OF,
             "all": _member("boolean: Include what has ended or is still to come."),
         },
