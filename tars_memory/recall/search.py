@@ -175,35 +175,41 @@ def _blank_note_hits(paths: Iterable[str], read: Callable[[str], bytes]) -> Iter
 def _hits_per_note(
     found: Iterator[Hit], read: Callable[[str], bytes], limit: int, most: int, *, own: bool
 ) -> tuple[list[Hit], int]:
-    """Return the first hits that their notes still contain, at most ``most`` of each and of those that say the same,
-    and how many more hits a larger limit would show.
+    """Return the first hits that their notes still contain, at most ``most`` of each, and how many more hits a larger
+    limit would show. If only one note answers, all of its hits are returned.
 
-    The others are counted on the last one that is returned. If only one note answers, or all hits say the same, they
-    are all returned.
+    Of those that say the same all but ``most`` only take places that are left. What isn't returned is counted on the
+    last hit of its note, and of those that say the same.
     """
     hits: list[Hit] = []
     seen: list[Hit] = []
-    of_note, of_text, repeated = Counter[str](), Counter[str](), 0
+    repeated: list[Hit] = []
+    of_note, of_text, fitting = Counter[str](), Counter[str](), 0
 
     def fits(hit: Hit) -> bool:
         of_note[hit.path] += 1
         of_text[_said(hit)] += 1
-        return max(of_note[hit.path], of_text[_said(hit)]) <= most
+        return of_note[hit.path] <= most
 
     for hit in verified(found, read, own=own):
         seen.append(hit)
-        if fits(hit) and (hit.holds or len(hits) + repeated < limit):  # no neighbour takes the place of an equal text
+        if not fits(hit):
+            continue
+        fitting += 1
+        if of_text[_said(hit)] > most:
+            repeated.append(hit)
+        elif hit.holds or len(hits) + len(repeated) < limit:  # no neighbour takes the place of an equal text
             hits.append(hit)
-        repeated += of_text[_said(hit)] > most
         if len(hits) == limit:
             break
-    if 1 in (len(of_note), len(of_text)) and len(hits) < limit:  # else other notes may answer beyond the limit
+    if len(of_note) == 1 and len(hits) < limit:  # else other notes may answer beyond the limit
         return seen[:limit], len(seen[limit:])
-    more = sum(map(fits, found))  # not verified: nobody sees them
+    hits = sorted([*hits, *repeated][:limit], key=seen.index)
+    more = fitting - len(hits) + sum(map(fits, found))  # not verified: nobody sees them
     for hit in {hit.path: hit for hit in hits}.values():
         hit.more = max(0, of_note[hit.path] - most)
     for said, hit in {_said(hit): hit for hit in hits}.items():
-        hit.alike = max(0, of_text[said] - most)
+        hit.alike = of_text[said] - sum(_said(other) == said for other in hits) if of_text[said] > most else 0
     return hits, more
 
 
