@@ -587,6 +587,33 @@ def test_what_a_log_no_longer_says_is_found_in_its_copy(world: World) -> None:
     assert world.found("second cellar") == [] and world.found("maple")
 
 
+def test_a_log_and_its_copy_show_each_turn_once_however_they_are_read_again(world: World) -> None:
+    shared, more = HARBOUR, turn("user", "the ferry is yellow", "2026-11-02T11:00")
+    logs = [
+        world.write(name, *shared, turn("user", f"{name[0]} is maple", "2026-11-02T10:59"))
+        for name in ("a.jsonl", "b.jsonl")
+    ]
+    world.add()
+
+    def shown() -> list[int]:
+        world.search("walnut")  # sees what changed
+        return [sum(word in text for text in world.found(word)) for word in ("walnut", "ferry")]
+
+    assert shown() == [1, 0]
+    for log in (*logs, *logs):  # the one that counts, and the other one
+        log.write_text(log.read_text().replace("maple", "maple wood"))
+        assert shown() == [1, 0]
+    for log in logs:  # one of them has the turn first, and both then
+        log.write_text(json.dumps(more) + "\n" + log.read_text())
+        assert shown() == [1, 1]
+    with world.memory() as memory:
+        for name in "abab":
+            memory.forget(f"{name} is maple wood wood")
+            assert shown() == [1, 1]
+            memory.undo()
+            assert shown() == [1, 1]
+
+
 def test_a_hook_knows_its_own_session_by_any_path(world: World) -> None:
     path = world.write("a.jsonl", *HARBOUR)
     link = world.base / "link"

@@ -388,7 +388,7 @@ def _joined(values: tuple[str, ...]) -> str:
 
 
 def write_talk(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> None:
-    """Write a conversation, without the turns that are indexed from another copy of it.
+    """Write a conversation, without the turns that are indexed from a copy of it: the one that was written first.
 
     Args:
         connection: of the index, inside a transaction.
@@ -399,13 +399,15 @@ def write_talk(connection: sqlite3.Connection, talk: Talk, *, grown: bool) -> No
     row = execute("SELECT id, lines FROM notes WHERE path = ?", (talk.path,)).fetchone()
     known, lines = (int(row[0]), int(row[1])) if row else (0, 0)
     identities = json.dumps([turn.identity.hex() for turn in talk.said])
+    said_in = "FROM json_each(?1) j JOIN said s ON s.identity = j.value"
+    if known:  # it counts from now on for what is new in it, where a later one had that
+        new = "s.identity NOT IN (SELECT identity FROM said WHERE note = ?2)"
+        later = f"SELECT DISTINCT n.path {said_in} JOIN notes n ON n.id = s.note WHERE s.note > ?2 AND {new}"
+        _read_whole(connection, execute(later, (identities, known)).fetchall())
     if known and not grown:
         _release(connection, known, identities)
         execute("DELETE FROM said WHERE note = ?", (known,))
-    elsewhere = execute(
-        "SELECT s.identity FROM json_each(?) j JOIN said s ON s.identity = j.value WHERE s.note <> ?",
-        (identities, known),
-    )
+    elsewhere = execute(f"SELECT s.identity {said_in} WHERE ?2 = 0 OR s.note < ?2", (identities, known))
     copies = {identity for (identity,) in elsewhere}
     fresh = [turn for turn in talk.said if turn.identity.hex() not in copies]
     after = lines if grown else 0
@@ -446,8 +448,13 @@ def _release(connection: sqlite3.Connection, note: int, kept: str) -> None:
         " JOIN notes n ON n.id = o.note WHERE s.note = ? AND s.identity NOT IN (SELECT value FROM json_each(?))",
         (note, kept),
     ).fetchall()
-    for (copy,) in copies:
-        connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(copy),))
+    _read_whole(connection, copies)
+
+
+def _read_whole(connection: sqlite3.Connection, conversations: Iterable[tuple[str]]) -> None:
+    """Mark the logs of conversations to be read again from their beginning."""
+    for (path,) in conversations:
+        connection.execute("UPDATE logs SET stamp = x'', before = x'' WHERE path = ?", (log_of(path),))
 
 
 def _parsed(talk: Talk, turns: Iterable[OwnTurn], after: int) -> chunking.Parsed:
