@@ -28,7 +28,7 @@ from tars_memory.vault import secrets, template
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tars_memory.index.indexer import Index
@@ -202,15 +202,22 @@ class Talks:
         self.index.restore(model)
         return report
 
-    def read_again(self, logs: Iterable[str]) -> None:
-        """Read some logs anew, so that the index has what is not withheld by now; not if that is busy."""
+    def read_again(self, logs: Collection[str], since: datetime | None = None) -> bool:
+        """Read some logs anew, so that the index has what is not withheld by now; ``since`` a write that was undone
+        also those that changed after it, and then wait for a busy index.
 
-        def read() -> None:
-            known = self.index.logs()
-            there = [path for path in logs if path in known and os.path.isfile(path)]
-            self.index.write([self._read(path, known[path].stamp, None) for path in there], (), WAIT)
+        Returns:
+            False if the index is busy: nothing is written then.
+        """
+        after = since.timestamp() * 1e9 if since else float("inf")
 
-        self.index.with_repair(read)
+        def read() -> bool:
+            known = {path: log.stamp for path, log in self.index.logs().items() if log.stamp}  # else it is read anyway
+            there = [path for path in known if path in logs or max(STAMP.unpack(known[path])[1:3]) >= after]
+            batch = [self._read(path, known[path], None) for path in there if os.path.isfile(path)]
+            return self.index.write(batch, (), PATIENCE if since else WAIT)
+
+        return self.index.with_repair(read)
 
     def has_log(self, name: str) -> bool:
         """Whether one of the logs has this file name."""

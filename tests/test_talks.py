@@ -614,6 +614,20 @@ def test_a_log_and_its_copy_show_each_turn_once_however_they_are_read_again(worl
             assert shown() == [1, 1]
 
 
+def test_what_an_undo_shows_again_is_in_logs_that_changed_since_too(world: World) -> None:
+    (world.root / "Memory.md").write_text("## Notes\n- The lease says walnut floors\n")
+    log = world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as memory:
+        memory.forget("walnut floors")
+    world.write("a.jsonl", turn("user", "a pelican", "2026-11-02T09:00"), *HARBOUR)
+    os.utime(log, (NOW.timestamp() + 1,) * 2)
+    assert world.found("pelican") and world.found("walnut") == []
+    with world.memory() as memory:
+        memory.undo()
+    assert {hit.tier for hit in world.search("walnut").hits} == {"semantic", "talk"}
+
+
 def test_a_hook_knows_its_own_session_by_any_path(world: World) -> None:
     path = world.write("a.jsonl", *HARBOUR)
     link = world.base / "link"

@@ -926,10 +926,12 @@ def stop_withholding_undone(workspace: Workspace) -> None:
         return
     if wanted := withheld.txns:
         found = [entry for entry in workspace.store(writes=False).history(None) if entry.txn in wanted]
-        changed = withheld.settle({entry.txn: entry.undone for entry in found})
-        if changed and (talks := workspace.talks()) is not None:
+        since = withheld.settle({entry.txn: entry.undone for entry in found})
+        if since and (talks := workspace.talks()) is not None:
+            logs = {entry.file for entry in found if entry.op in OPPOSITE}
             with contextlib.suppress(UnwritableError):  # it shows nothing that is withheld all the same
-                talks.read_again({entry.file for entry in found if entry.op in OPPOSITE})
+                if not talks.read_again(logs, since):
+                    workspace.notices.append("the index is busy: tars-memory reindex --full shows what was undone")
 
 
 def worded_before(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
