@@ -614,6 +614,18 @@ def test_a_log_and_its_copy_show_each_turn_once_however_they_are_read_again(worl
             assert shown() == [1, 1]
 
 
+def test_an_undo_reads_the_logs_of_what_it_undoes_alone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = [world.write(f"{name}.jsonl", turn("user", f"the {name} is maple", "2026-11-02T10:00")) for name in "ab"]
+    world.add()
+    read: list[Any] = []
+    monkeypatch.setattr(Talks, "read_again", lambda _, paths, since=None: read.append({*paths}) or True)
+    with world.memory() as memory:
+        for name in "ab":
+            memory.forget(f"the {name} is maple")
+            memory.undo()
+    assert read == [{str(log)} for log in logs for _ in ("forget", "undo")]
+
+
 def test_what_an_undo_shows_again_is_in_logs_that_changed_since_too(world: World) -> None:
     (world.root / "Memory.md").write_text("## Notes\n- The lease says walnut floors\n")
     log = world.write("a.jsonl", *HARBOUR)

@@ -926,11 +926,11 @@ def stop_withholding_undone(workspace: Workspace) -> None:
         return
     if wanted := withheld.txns:
         found = [entry for entry in workspace.store(writes=False).history(None) if entry.txn in wanted]
-        since = withheld.settle({entry.txn: entry.undone for entry in found})
-        if since and (talks := workspace.talks()) is not None:
-            logs = {entry.file for entry in found if entry.op in OPPOSITE}
+        changed = withheld.settle({entry.txn: entry.undone for entry in found})
+        if changed and (talks := workspace.talks()) is not None:
+            logs = {entry.file for entry in found if entry.op in OPPOSITE and entry.txn in changed}
             with contextlib.suppress(UnwritableError):  # it shows nothing that is withheld all the same
-                if not talks.read_again(logs, since):
+                if not talks.read_again(logs, min(changed.values())):
                     workspace.notices.append("the index is busy: tars-memory reindex --full shows what was undone")
 
 

@@ -200,11 +200,11 @@ class Withheld:
             with self._changing():
                 self._records = [record for record in self._records if not record.txn or record.txn not in txns]
 
-    def settle(self, undone: Mapping[str, bool]) -> datetime | None:
+    def settle(self, undone: Mapping[str, bool]) -> dict[str, datetime]:
         """Withhold what these transactions forgot, or no longer, by whether they are undone now.
 
         Returns:
-            When the first of those was forgotten for which that changed anything; None if there is none.
+            Those for which that changed anything, and when they forgot it.
 
         Raises:
             OSError, TarsError: the file can't be read, locked or written.
@@ -212,7 +212,7 @@ class Withheld:
         with self._changing():
             before = self._records
             self._records = [record._replace(undone=undone.get(record.txn, record.undone)) for record in before]
-        return min((old.at for old, new in zip(before, self._records, strict=True) if old != new), default=None)
+        return {old.txn: old.at for old, new in zip(before, self._records, strict=True) if old != new}
 
     def txns_of(self, sentences: Iterable[Sequence[str]]) -> set[str]:
         """Return the transactions that forgot one of the sentences."""
