@@ -178,8 +178,8 @@ def _hits_per_note(
     """Return the first hits that their notes still contain, at most ``most`` of each, and how many more hits a larger
     limit would show. If only one note answers, all of its hits are returned.
 
-    Of those that say the same all but ``most`` only take places that are left. What isn't returned is counted on the
-    last hit of its note, and of those that say the same.
+    Of those that say the same on several days all but ``most`` only take places that are left. What isn't returned is
+    counted on the last hit of its note, and of those that say the same.
     """
     hits: list[Hit] = []
     seen: list[Hit] = []
@@ -188,7 +188,7 @@ def _hits_per_note(
 
     def fits(hit: Hit) -> bool:
         of_note[hit.path] += 1
-        of_text[_said(hit)] += 1
+        of_text[_said(hit)] += of_note[hit.path] <= most
         return of_note[hit.path] <= most
 
     for hit in verified(found, read, own=own):
@@ -214,8 +214,11 @@ def _hits_per_note(
 
 
 def _said(hit: Hit) -> str:
-    """Return what a hit says, without the time in front of it."""
-    return _TIME.sub("", fold(hit.text))
+    """Return what a hit says, without the time in front of it; with its path if not only the day tells its note from
+    others, since ``- works at Acme`` says something else in each.
+    """
+    said = _TIME.sub("", fold(hit.text))
+    return said if hit.tier in scores.DATED else f"{hit.path}\n{said}"
 
 
 def _newest_chunks(reader: IndexReader, query: Query, narrowed: Filter, limit: int) -> Iterator[Hit]:

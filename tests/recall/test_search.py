@@ -591,3 +591,13 @@ def test_of_lines_that_say_the_same_all_but_two_take_only_places_that_are_left(
     assert any("purse" in hit.text for hit in hits) is other
     assert sum(hit.alike for hit in hits) == 12 - late
     assert result.more == 12 + other - len(hits)
+
+
+def test_the_same_words_in_notes_about_several_things_keep_their_places(tmp_path: Path) -> None:
+    notes = {f"{name}.md": "- role: engineer\n" for name in ("Ana", "Bo", "Cy", "Dee")}
+    asked = {f"{key}.md": f"Ask some engineer about the roof of house {key} before winter.\n" for key in "EFGH"}
+    root = make_vault(tmp_path / "vault", notes | asked)
+    with Memory(root, env={"TARS_MEMORY_HOME": str(tmp_path / "home")}, embedder=HashEmbedder()) as memory:
+        memory.reindex()
+        hits = memory.search("role engineer", per_note=2, limit=4).hits
+    assert {hit.path: hit.alike for hit in hits} == dict.fromkeys(notes, 0)

@@ -83,9 +83,9 @@ def search(
     """Find passages by words and by meaning. Exit 1 if nothing is relevant.
 
     On a terminal the hits are numbered for tm open, the best one last, at most two of a note; those that say the same
-    as two others only take places that are left. In a pipe each hit is one line, path:line:text, as grep prints them;
-    a fact's subject comes before it. Without a QUERY, options that narrow a search, such as --tag and --since, list
-    everything that fits them, newest first.
+    as two others, on other days, only take places that are left. In a pipe each hit is one line, path:line:text, as
+    grep prints them; a fact's subject comes before it. Without a QUERY, options that narrow a search, such as --tag and
+    --since, list everything that fits them, newest first.
     """
     one_of(PLACES, relative_to, "--relative-to ")
     call.out.relative_to = relative_to or ""
