@@ -308,6 +308,8 @@ LEFT_ALONE = [
     ("it", "Segna: punto tre della lista."),
     ("en", "The shop opens at ten from now on."),
     ("de", "Künftig ist der Laden zu."),
+    ("de", "Ab sofort gilt Maskenpflicht."),
+    ("nl", "Voortaan heeft Tom een fiets."),
     ("nl", "In de toekomst wordt alles duurder."),
     # --- taken back in the next turn
     ("de", "Heute teste ich den Parser."),
