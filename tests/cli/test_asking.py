@@ -164,7 +164,7 @@ def test_forget_shows_what_it_would_take_out_and_asks(tmp_path: Path, answer: by
     assert b"forget it? [y/N] " + first in screen, "the answer stands behind the question"
     assert (b"that is not an answer: type y for yes, or n for no" in screen) is bool(more), "a word of another language"
     said = b" ".join(screen.split())
-    assert b"to take out:" in said and b"Memory.md:1: a walnut cupboard" in said
+    assert b"to remove:" in said and b"Memory.md:1: a walnut cupboard" in said
     assert b"2026-11-20.md:2: I want a walnut cupboard" in said
     assert (day.read_bytes() == before) is bool(code) and ("walnut" in (vault / "Memory.md").read_text()) is bool(code)
 

@@ -340,7 +340,7 @@ def _state_problem(text: str) -> str:
     """Return why a state in square brackets, at either end of a line, is not read as one; empty if there is none."""
     states = "|".join(entries.STATES)
     found = re.search(rf"^\[(?:{states})\]|(?<=\s)\[(?:{states})\]$", text, re.IGNORECASE)
-    return f"{found[0]} is read as text: a line has one state, small, between its time and a blank" if found else ""
+    return f"{found[0]} is read as text: put one state, in lower case, after the time, then a blank" if found else ""
 
 
 def _time_problem(text: str, *, timed: bool) -> str:

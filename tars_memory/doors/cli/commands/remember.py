@@ -280,7 +280,7 @@ def _wanted(call: Call, memory: "Memory", target: str) -> bool:
     places = copies.places()
     for path in places:
         for copy in places[path]:
-            _say_copy(call, copy, "to take out")
+            _say_copy(call, copy, "to remove")
     for turn in copies.said:
         call.out.say(f"to withhold: {call.out.place(turn.log, turn.line)}", f": {line(turn.text)}")
     for sentence in copies.kept():
