@@ -2,6 +2,7 @@
 (``history``) and take them back (``undo``).
 """
 
+import os
 import re
 from difflib import unified_diff
 from itertools import groupby, islice, pairwise
@@ -468,13 +469,19 @@ def _say_undone(call: Call, write: "Written", moved: dict[str, str]) -> None:
     """Print what a write did that took another one back; ``moved`` as :func:`_moved` returns it."""
     would = "would be " if call.dry_run else ""
     if write.op:
-        call.out.say(f"{would}{TURN_IS[write.op]}: {call.out.place(write.path, write.line)}")
+        call.out.say(f"{would}{_turn_is(write)}: {call.out.place(write.path, write.line)}")
     elif write.path in moved:
         call.out.say(f"{would}moved back: {call.out.path(moved[write.path])} → {call.out.path(write.path)}")
     elif write.created:
         call.say_note("restored", write.path, write.text)
     else:
         call.say_change(write.path, write.line, write.before, write.after, write.text)
+
+
+def _turn_is(write: "Written") -> str:
+    """Return what an undo or a redo does to a turn of a conversation; the index gets none back without its log."""
+    there = write.op != "release" or os.path.isfile(write.path)
+    return TURN_IS[write.op] if there else "withheld no longer, but its log is gone"
 
 
 def _moved(written: "list[Written]") -> dict[str, str]:
@@ -495,7 +502,7 @@ def _agreed(call: Call, txn: str | None, last: int) -> list[str]:
                 call.out.say_always(f"  {line(_words(part.before or part.after))}")
     for write in written:
         if write.op:
-            call.out.say_always(f"{TURN_IS[write.op]}: {call.out.place(write.path, write.line)}")
+            call.out.say_always(f"{_turn_is(write)}: {call.out.place(write.path, write.line)}")
     vault_now = call.workspace.vault
     notes = {write.path: write.text for write in written if not (write.op or write.path.startswith(".tars/"))}
     now = {path: vault_now.read(path) if vault_now.look(path) is not None else None for path in notes}
