@@ -300,6 +300,7 @@ LEFT_ALONE = [
     ("en", "When you answer question 3, give an example."),
     ("en", "When you write to Maria, ask for the key."),
     ("en", "Please stop adding sugar after ten minutes."),
+    ("en", "Stop adding water."),
     ("en", "Stop giving me errors, stupid compiler."),
     ("en", "Call the hero Max from now on."),
     ("en", "Describe life in the future."),
