@@ -565,9 +565,9 @@ class Workspace:
             self._talks.close()
             self._talks = None
 
-    def forget_withheld(self) -> None:
-        """Drop the cached record of what was forgotten, so that it is read again when needed."""
-        self._withheld = None
+    def forget_withheld(self, known: Withheld | None = None) -> None:
+        """Drop the cached record of what was forgotten, so that it is read again when needed, or take this one."""
+        self._withheld = known
 
     def _knows_forgotten(self, what: str, notices: list[str]) -> bool:
         """Read again what was forgotten; if that fails, return False and add a notice that ``what`` is not searched."""

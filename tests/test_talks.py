@@ -1013,6 +1013,28 @@ def test_a_kill_leaves_it_forgotten_or_the_next_writer_takes_it_back(
     assert bool(world.found("walnut")) is (moment == "__init__")
 
 
+@pytest.mark.parametrize(("owner", "moment"), [(Talks, "read_again"), (Withheld, "settle")])
+def test_what_a_killed_undo_left_is_found_again_after_the_next(
+    world: World, owner: type, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as memory:
+        memory.forget("walnut floors")
+    pid = os.fork()
+    if not pid:
+        monkeypatch.setattr(owner, moment, lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
+        with world.memory() as memory:
+            memory.undo()
+        os._exit(1)
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+    assert journal_of(world)[-1] == ("forget", "withhold", "a.jsonl", True) and world.found("walnut") == []
+    with world.memory() as memory:
+        memory.log("another line")
+        memory.undo()
+    assert world.found("walnut")
+
+
 def test_where_nothing_can_be_recorded_nothing_is_forgotten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.write("a.jsonl", *HARBOUR)
     world.add()

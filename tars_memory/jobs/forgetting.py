@@ -926,12 +926,16 @@ def stop_withholding_undone(workspace: Workspace) -> None:
         return
     if wanted := withheld.txns:
         found = [entry for entry in workspace.store(writes=False).history(None) if entry.txn in wanted]
-        changed = withheld.settle({entry.txn: entry.undone for entry in found})
+        undone = {entry.txn: entry.undone for entry in found}
+        changed = withheld.settled(undone)
         if changed and (talks := workspace.talks()) is not None:
+            workspace.forget_withheld(withheld)
             logs = {entry.file for entry in found if entry.op in OPPOSITE and entry.txn in changed}
             with contextlib.suppress(UnwritableError):  # it shows nothing that is withheld all the same
                 if not talks.read_again(logs, min(changed.values())):
                     workspace.notices.append("the index is busy: tars-memory reindex --full shows what was undone")
+        if changed:  # last: after a kill the next undo must read those logs
+            withheld.settle(undone)
 
 
 def worded_before(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:

@@ -200,19 +200,25 @@ class Withheld:
             with self._changing():
                 self._records = [record for record in self._records if not record.txn or record.txn not in txns]
 
-    def settle(self, undone: Mapping[str, bool]) -> dict[str, datetime]:
-        """Withhold what these transactions forgot, or no longer, by whether they are undone now.
+    def settled(self, undone: Mapping[str, bool]) -> dict[str, datetime]:
+        """Withhold what these transactions forgot, or no longer, by whether they are undone now; in memory alone.
 
         Returns:
             Those for which that changed anything, and when they forgot it.
+        """
+        before = self._records
+        self._records = [record._replace(undone=undone.get(record.txn, record.undone)) for record in before]
+        self._index()
+        return {old.txn: old.at for old, new in zip(before, self._records, strict=True) if old != new}
+
+    def settle(self, undone: Mapping[str, bool]) -> None:
+        """As :meth:`settled`, in the file too.
 
         Raises:
             OSError, TarsError: the file can't be read, locked or written.
         """
         with self._changing():
-            before = self._records
-            self._records = [record._replace(undone=undone.get(record.txn, record.undone)) for record in before]
-        return {old.txn: old.at for old, new in zip(before, self._records, strict=True) if old != new}
+            self.settled(undone)
 
     def txns_of(self, sentences: Iterable[Sequence[str]]) -> set[str]:
         """Return the transactions that forgot one of the sentences."""
