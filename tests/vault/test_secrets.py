@@ -93,6 +93,8 @@ SECRETS = {
     "الباسورد: Nakhla#7741": "Nakhla#7741",
     "와이파이 비번은 haneul#7741 이야": "haneul#7741",
     "암호: haneul#7741": "haneul#7741",
+    "Passwort: Rsa2024": "Rsa2024",
+    "password: AES256-Hund7": "AES256-Hund7",
     "كلمة السر: قمر7741": "قمر7741",
     "הסיסמה היא Tapuz1234": "Tapuz1234",
     "รหัสผ่าน คือ Mango5566": "Mango5566",
