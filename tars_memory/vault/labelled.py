@@ -961,17 +961,23 @@ def _is_code(text: str, match: re.Match[str], end: int) -> bool:
     gap = text[end : match.start()]
     if gap.strip() and not compiled(_BETWEEN_CODES).fullmatch(gap):
         return False
+    following = compiled(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
+    alike = following is not None and _shape(following["next"]) == _shape(code)
+    if compiled(_SPAN).fullmatch(code) and not alike:
+        return False
     if re.search(CLOCK, gap) and not (_is_code_alone(code) and compiled(_REST_OF_CODE).match(text, match.end())):
         return False  # a diary goes on with words such as "stand-up", too
     characters = re.sub("[-–]", "", code)
-    following = compiled(_BETWEEN_CODES + "(?P<next>" + _CODE + ")").match(text, match.end())
-    alike = following is not None and _shape(following["next"]) == _shape(code)
     if alike and code.isdigit() and len(code) >= 4:
         return True
     digit = any(map(str.isdigit, characters + (following["next"] if following and alike else "")))
     if len(characters) < 6 or (re.fullmatch(_HARMLESS, code) and not alike and not _is_digits(code)):
         return False
     return (digit and (alike or not _dotted(code))) or (alike and "-" in code and len(characters) >= 8)
+
+
+_SPAN = r"(?:19|20)\d\d[-–](?:19|20)\d\d|(?:[01]\d|2[0-3])[0-5]\d[-–](?:[01]\d|2[0-3])[0-5]\d"
+"""Years or times of day from one to another: ``1990-1999``, ``0930-1030``."""
 
 
 _BETWEEN_CODES = (
@@ -986,15 +992,9 @@ _REST_OF_CODE = r"[ \t]*(?:(?:[#^(]|\[[\w ]+::)[^\r\n]*)?(?:[\r\n]|\Z)"
 """The text that may follow a code on its line: tags, fields, or a remark in brackets."""
 
 
-_SPANNED = (r"(?:19|20)\d\d", r"(?:[01]\d|2[0-3])[0-5]\d")
-"""What spans such as ``1990-1999`` and ``0930-1030`` are of: years, times of day; patterns."""
-
-
 def _is_digits(code: str) -> bool:
-    """Whether a code is of digits, in groups of one length that no date, telephone number or span has: ``482-937``."""
-    shape, parts = {*_shape(code)}, re.split("[-–]", code)
-    if any(all(re.fullmatch(each, part) for part in parts) for each in _SPANNED) and parts == sorted(parts):
-        return False
+    """Whether a code is of digits, in groups of one length that no date or telephone number has: ``4821-9377``."""
+    shape = {*_shape(code)}
     return re.fullmatch(r"[\d–-]{5,}", code) is not None and len(shape) == 1 and min(shape) > 2
 
 

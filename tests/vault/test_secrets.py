@@ -994,7 +994,7 @@ CODES = (
     ("abcd-efgh", "ijkl-mnop", "qrst-uvwx"),
     ("4f3a1-9bc2d", "7e21c-0a9b8", "11aa2-3bb4c"),
     ("12345678", "87654321"),
-    ("4821-9377", "1204-4471"),
+    ("0912-1544", "4821-9377"),
 )
 
 
@@ -1023,7 +1023,7 @@ def test_recovery_codes_may_have_times_names_and_columns(head: str, line: str, c
         "- 09:00 printed the recovery codes\n- 09:01 check-out\n- 09:02 hand-out\n- 09:30 A380-800 flight\n",
         "- 09:00 Recovery codes:\n- 09:05 12-05-24\n- 09:10 555-123-4567\n",
         "Recovery codes are in the safe\n- 1130-1230 lunch\n- 1400-1500 meeting\n",
-        "- 08:00 recovery codes\n- 09:00 1990-1999 [source:: wiki]\n- 09:10 0930-1030 [by:: claude]\n",
+        "- 08:00 recovery codes\n- 09:00 1990-1999 [source:: wiki]\n- 09:10 tram late\n",
         "- 09:00 Recovery codes:\n- 09:05 follow-up\n- 09:10 one-on-one\n- 09:20 stand-up\n",
         "| site | recovery codes | date |\n|---|---|---|\n| A | printed | 2026-11-20 |\n| B | sign-off | - |\n",
         "## Recovery codes\n- printed:: 2026-11-20\n- code 1:: used\n- code 2:: in-use\n",
