@@ -1013,9 +1013,10 @@ def test_a_kill_leaves_it_forgotten_or_the_next_writer_takes_it_back(
     assert bool(world.found("walnut")) is (moment == "__init__")
 
 
+@pytest.mark.parametrize("by_doctor", [True, False])
 @pytest.mark.parametrize(("owner", "moment"), [(Talks, "read_again"), (Withheld, "settle")])
 def test_what_a_killed_undo_left_is_found_again_after_the_next(
-    world: World, owner: type, moment: str, monkeypatch: pytest.MonkeyPatch
+    world: World, owner: type, moment: str, by_doctor: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.write("a.jsonl", *HARBOUR)
     world.add()
@@ -1031,8 +1032,20 @@ def test_what_a_killed_undo_left_is_found_again_after_the_next(
     assert journal_of(world)[-1] == ("forget", "withhold", "a.jsonl", True) and world.found("walnut") == []
     with world.memory() as memory:
         memory.log("another line")
-        memory.undo()
+        if by_doctor:
+            memory.doctor()
+        else:
+            memory.undo()
     assert world.found("walnut")
+
+
+def test_an_undo_that_can_not_be_recorded_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    with world.memory() as memory:
+        memory.forget("walnut floors")
+        monkeypatch.setattr(Withheld, "settle", lambda *_: raised(OSError(30, "Read-only file system")))
+        assert memory.undo() and "doctor repeats it" in "".join(memory.workspace.notices)
 
 
 def test_where_nothing_can_be_recorded_nothing_is_forgotten(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from tars_memory.capture.remember import SECTION, place_spool
 from tars_memory.disk import ID_FILE, VAULT_FOLDER, read_id
 from tars_memory.errors import NotFoundError, TarsError, UsageError, counted
 from tars_memory.index import detached, intake
+from tars_memory.jobs.forgetting import stop_withholding_undone
 from tars_memory.jobs.merge import ATTRIBUTES, merge_problem
 from tars_memory.jobs.status import DAYS, UNSEARCHED, agents, current_model, loaded, recommended, refresh_index
 from tars_memory.vault.markdown.document import Document
@@ -128,6 +129,7 @@ def _writes(workspace: Workspace) -> Iterator[Diagnosis]:
         if readable and not workspace.dry_run:
             store = workspace.store()
             store.recover()
+            stop_withholding_undone(workspace)
             context = workspace.capture()
             place_spool(context)
             refused = context.spool.refused

@@ -934,8 +934,11 @@ def stop_withholding_undone(workspace: Workspace) -> None:
             with contextlib.suppress(UnwritableError):  # it shows nothing that is withheld all the same
                 if not talks.read_again(logs, min(changed.values())):
                     workspace.notices.append("the index is busy: tars-memory reindex --full shows what was undone")
-        if changed:  # last: after a kill the next undo must read those logs
-            withheld.settle(undone)
+        if changed:  # last: after a kill the next undo, or doctor, must read those logs
+            try:
+                withheld.settle(undone)
+            except (OSError, TarsError) as error:
+                workspace.notices.append(f"{workspace.state} can't be written: tars-memory doctor repeats it: {error}")
 
 
 def worded_before(history: list[JournalEntry], path: str, text: str, layout: Layout) -> list[str]:
