@@ -740,6 +740,7 @@ def _spans(document: Document, lines: Sequence[str]) -> Iterator[Span]:
         if kind != "rule":
             hidden = kind == "html" and _HIDDEN.fullmatch("\n".join(lines[start - 1 : end]))
             closed = kind == "comment" and end > start + 1 and "%%" in lines[end - 1]
-            kept = closed and lines[end - 2].startswith("```")  # by a plugin
+            fenced = closed and lines[end - 2].startswith("```")
+            kept = fenced and any(line.startswith("```") for line in lines[start : end - 2])  # by a plugin
             yield "hidden" if hidden or kept else kind, start, end, section.path
     yield "", last + 1, len(lines), section.path
