@@ -981,9 +981,8 @@ def name_shares(
         if name_key in shared:
             continue
         parts = parts_of[name_key]
-        covered = math.fsum(
-            asked[part] for part in parts if part in asked
-        )  # the order of a set, and so of this sum, is undefined
+        # Sets have no order, and a plain sum would differ by it in its last digits.
+        covered = math.fsum(asked[part] for part in parts if part in asked)
         whole = covered + math.fsum(idf(max(total, 1), min(held[part], total)) for part in parts if part in held)
         of_name = covered / whole if whole else 0.0
         share = min(1.0, covered / known) * of_name, covered / sum(asked.values()) * of_name

@@ -191,9 +191,7 @@ class _Finishing:
             self._read()
             embedder, held = self.memory.workspace.embedder, index.reader().fingerprint
             apart = embedder is not None and held not in (None, embedder.fingerprint)
-            pending = (
-                left if apart else index.pending()
-            )  # another model's vectors are still used: these are counted separately
+            pending = left if apart else index.pending()  # another model's vectors are still used: counted separately
             total = max(total, pending)
         return self._embed_talks()
 
