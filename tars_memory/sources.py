@@ -385,7 +385,9 @@ class Talks:
             return
         texts = _masked([turn.text[:LONGEST] for turn in own])
         answers = _answers(transcript.turns)
-        places = _places(data, own, lines) if data is not None else [1] * len(own)
+        places = [lines + turn.line for turn in own]
+        if not own[0].line:
+            places = _places(data, own, lines) if data is not None else [1] * len(own)
         day = _day(transcript.start)
         digests = transcript.digests()
         for turn, text, place in zip(own, texts, places, strict=True):

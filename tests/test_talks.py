@@ -102,6 +102,22 @@ def test_what_was_said_is_found_at_its_line_with_day_speaker_and_answer(world: W
     assert "- 2026-11-02 user said: the lease says walnut floors" in world.told("walnut floors")
 
 
+@pytest.mark.parametrize("said", ["red hat", "marina", "\x1bthe green \x07hat\x1b", "hello there"])
+def test_a_turn_has_its_own_line_though_earlier_lines_have_its_words_or_it_has_controls(
+    world: World, said: str
+) -> None:
+    first = turn("user", "a red hat and a red hat rack", "2026-11-02T09:00")
+    path = world.write("a.jsonl", first, *HARBOUR, turn("user", said, "2026-11-02T10:05"))
+    text = f"User: a red hat\n\nAI: a {said} and a red hat\n\nUser:\n\n{said}\nwith a zip\n\nAI: ok\n"
+    (world.logs / "b.md").write_text(text)
+    world.add()
+    with world.memory() as memory:
+        lines = {(line.log, line.line): line.turn for line in forgetting.talk_lines(memory.workspace, lambda *_: True)}
+    shown = said.replace("\x1b", "").replace("\x07", "")
+    assert lines[str(path), 1] == "a red hat and a red hat rack" and lines[str(path), 6] == shown
+    assert lines[str(world.logs / "b.md"), 7] == f"{shown}\nwith a zip"
+
+
 def test_a_folder_of_logs_in_the_vault_may_have_a_note_but_a_folder_of_notes_is_refused(world: World) -> None:
     logs = world.root / "logs"
     logs.mkdir()

@@ -190,6 +190,7 @@ class _Text:
                 lines = [_QUOTED.sub("", line) for line in lines]
             while lines and (not lines[-1].strip() or self._is_separator(lines[-1])):
                 lines.pop()
+            draft.line = label.row + 1 + sum(1 for _ in takewhile(lambda line: not line.strip(), lines))
             draft.add_turn(self._role_of(label), "\n".join(lines), speaker=name(label.name), time=moment)
         if draft.start is None and self.day is not None and not any(turn.time for turn in draft.turns):
             draft.start = local(self.day, time(0, 0))

@@ -369,6 +369,7 @@ class Sorter:
         strange: number of values in no known format.
         keys: the keys of the first object among those.
         found: number of conversations so far.
+        line: number of the line that is read; 0 if the values are not in lines.
     """
 
     def __init__(self, source: str) -> None:
@@ -377,6 +378,7 @@ class Sorter:
         self.strange = 0
         self.keys: tuple[str, ...] = ()
         self.found = 0
+        self.line = 0
         self._open: dict[tuple[type[json_logs.Chat], str], json_logs.Chat] = {}
 
     def take(self, value: object) -> Iterator[Transcript]:
@@ -384,7 +386,9 @@ class Sorter:
         if isinstance(value, dict):
             for kind in json_logs.RECORDS:
                 if (key := kind.of(value)) is not None:
-                    self._conversation(kind, key).add(value)
+                    chat = self._conversation(kind, key)
+                    chat.draft.line = self.line
+                    chat.add(value)
                     others = self._open.values() if len(self._open) > 1 else ()
                     if sum(len(session.draft.turns) for session in others) > HELD_TURNS:
                         yield from self._finish_first()
@@ -453,6 +457,7 @@ def read_lines(stream: BinaryIO, reader: Sorter) -> Iterator[Transcript]:
             :meth:`Sorter.finish`, as for a stream that breaks off.
     """
     while line := stream.readline(MAX_LINE):
+        reader.line += 1
         complete = line.endswith(b"\n")
         if not complete and len(line) >= MAX_LINE:
             skipped = len(line)

@@ -24,6 +24,7 @@ class Turn(NamedTuple):
         text: the words, with ``\n`` as line breaks; never empty.
         time: aware, or None if the log has none.
         tools: names of the tools called in this turn.
+        line: of the log, from 1; 0 if the log has no lines.
     """
 
     number: int
@@ -32,6 +33,7 @@ class Turn(NamedTuple):
     text: str
     time: datetime | None = None
     tools: tuple[str, ...] = ()
+    line: int = 0
 
 
 class Transcript(NamedTuple):
@@ -110,6 +112,7 @@ class Draft:
 
     Attributes:
         turns: the turns so far.
+        line: the line of the log from which turns are added; 0 if it has no lines.
         id, title, start: as in :class:`Transcript`.
         folder: the first folder that the log names as the agent's.
         calls: the tool's name by the id of the call, to name the speaker of the tool's output.
@@ -118,6 +121,7 @@ class Draft:
 
     def __init__(self, name: str = "", title: str = "", start: datetime | None = None) -> None:
         self.turns: list[Turn] = []
+        self.line = 0
         self.id = name
         self.title = title
         self.start = start
@@ -146,7 +150,7 @@ class Draft:
         text = clean(text[:TOOL_CHARACTERS]) + " …" if cut else clean(text)
         if not text:
             return
-        self.turns.append(Turn(len(self.turns) + 1, role, speaker or role, text, time))
+        self.turns.append(Turn(len(self.turns) + 1, role, speaker or role, text, time, line=self.line))
         if role == "assistant":
             self._answer = len(self.turns) - 1
             waiting, self._waiting = self._waiting, []
