@@ -140,7 +140,10 @@ class _Words:
         ahead = table["ahead"].replace("N", f"(?P<n2>{numbers}) (?P<u2>{units})")
         past, coming, on = table["past"], table["coming"], table["on"]
         if table["weekday_first"]:
-            named = rf"(?:(?:le|el|il|na|no) )?(?P<weekday>{weekdays})(?: (?:(?P<past>{past})|(?P<coming>{coming})))"
+            named = (
+                rf"(?:(?:le|el|il|na|no) )?(?=(?:(?:{coming}) )?(?P<weekday>{weekdays})\b)(?P<first>(?:{weekdays}) )?"
+                rf"(?:(?P<past>{past})|(?P<coming>{coming}))(?(first)| (?:{weekdays}){_NO_DATE_AFTER})"
+            )
         else:
             named = rf"(?:(?P<past>{past})|(?P<coming>{coming})|{on}) (?P<weekday>{weekdays})\.?{_NO_DATE_AFTER}"
         bare = rf"{table['bare']}(?P<bare>{weekdays})" + (
@@ -173,7 +176,7 @@ class _Words:
     def with_preposition(self, when: str, before: str, preposition: str) -> str:
         """Return a date with a preposition; if the text before it ends with one, only with what else there is."""
         if self.governed(before):
-            preposition = preposition.removeprefix("in ") if " " in preposition else ""
+            preposition = preposition.removeprefix("in ").removeprefix("na ") if " " in preposition else ""
         return f"{preposition} {when}".lstrip()
 
 
@@ -196,6 +199,9 @@ def _replacement(found: re.Match[str], text: str, day: date, words: _Words) -> s
             named = _stretch(step, unit, day)
             end = f"/{named.end.day:02}" if unit == "weekend" else ""
             when = f"{named.start.isoformat()[: _SHOWN.get(unit)]}{end}"
+            lead = text[found.start() : found.start("stretch")].strip().lower()
+            if preposition := table.get("leads", {}).get(lead):
+                return f"{preposition} {when}"
             return words.with_preposition(when, before, table[_PREPOSITIONS[unit]])
         if found["weekday"] or found["bare"]:
             return _weekday(found, text, day, words)
@@ -242,9 +248,8 @@ def _weekday(found: re.Match[str], text: str, day: date, words: _Words) -> str |
     past = bool(found["past"]) or (not found["coming"] and (is_told or is_since))
     when = _weekday_from(day, words.weekdays[named.lower()], -1 if past else 1)
     if found["past"] or found["coming"]:
-        dated, article = f"{named} {when.isoformat()}", before[found.start() :] if table["weekday_first"] else ""
-        governed = words.with_preposition(dated, text[: found.start()], table["on"])
-        return f"{article}{dated}" if governed == dated else governed
+        dated, lead = f"{named} {when.isoformat()}", before[found.start() :] if table["weekday_first"] else ""
+        return f"{lead}{dated}" if lead else words.with_preposition(dated, text[: found.start()], table["on"])
     return f"{found[0].rstrip('.')} {when.isoformat()}"
 
 

@@ -252,6 +252,8 @@ WORTH = [
     ("it", "Nuoto ogni giorno con il cane.", "Nuoto ogni giorno con il cane"),
     ("it", "Guido la moto da dieci anni.", "Guido la moto da dieci anni"),
     ("pt", "Parei de fumar com o Rui.", "Parei de fumar com o Rui"),
+    ("pt", "Eu decidi vender a casa de Minas.", "Decidi vender a casa de Minas"),
+    ("pt", "Eu viajo para Faro na próxima terça.", "Viajo para Faro na próxima terça 2026-11-24"),
     ("pt", "Combinamos usar Postgres para as contas.", "Combinamos usar Postgres para as contas"),
     ("fr", "J’apprécie le calme.", "J’apprécie le calme"),
     ("fr", "J'étudie le droit à Lyon.", "J'étudie le droit à Lyon"),
