@@ -28,7 +28,7 @@ from tars_memory.vault import secrets, template
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tars_memory.index.indexer import Index
@@ -461,16 +461,17 @@ def _masked(texts: Sequence[str]) -> list[list[str]]:
     return [[next(lines, "") for _ in range(count)] for count in counts]
 
 
-def _answers(turns: Iterable[capture.turns.Turn]) -> dict[int, str]:
+def _answers(turns: Sequence[capture.turns.Turn]) -> dict[int, str]:
     """Return the beginning of the first answer to each of the person's turns, by the turn's number."""
     answers: dict[int, str] = {}
+    told = secrets.values("\n".join(turn.text[:LONGEST] for turn in turns if turn.role == "user"))
     question = 0
     for turn in turns:
         if turn.role == "user":
             question = turn.number
         elif turn.role == "assistant" and question:
             text = " ".join(turn.text[: 4 * ANSWER].split())
-            answers[question] = secrets.mask(text)[:ANSWER]
+            answers[question] = secrets.mask(told.hide(text))[:ANSWER]
             question = 0
     return answers
 

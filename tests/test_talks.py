@@ -232,6 +232,22 @@ def test_credentials_are_masked(world: World) -> None:
     assert not any(secret.encode() in file.read_bytes() for file in files if file.is_file())
 
 
+def test_an_answer_repeats_no_credential_that_the_person_told(world: World) -> None:
+    told = ("the walnut password is Quark&Honig3", "my PIN is 4417 and my recovery codes:\n8f3a-91bc\n77dd-02fe")
+    answers = ("Quark&Honig3 is set, and 4417 walnuts", "77dd-02fe, then 8f3a-91bc")
+    said = [
+        turn(role, text, "2026-11-02T10:00")
+        for pair in zip(told, answers, strict=True)
+        for role, text in zip(("user", "assistant"), pair, strict=True)
+    ]
+    world.write("a.jsonl", *said)
+    world.add()
+    (one,) = world.search("walnut password").hits
+    assert one.answer == "(masked password) is set, and 4417 walnuts"
+    files = [file.read_bytes() for file in (world.base / "home").rglob("*") if file.is_file()]
+    assert not any(code in data for data in files for code in (b"Quark&", b"91bc", b"77dd"))
+
+
 def test_the_vault_comes_first_and_of_two_talks_the_newer(tmp_path: Path) -> None:
     world = World(tmp_path, {"Memory.md": "## Notes\n- my favourite tree is the walnut tree\n"})
     world.write("a.jsonl", turn("user", "my favourite tree is the birch tree", "2026-11-02T10:00"))

@@ -215,6 +215,14 @@ class Taken:
         return re.sub(either, lambda found: self.instead[found[0]], text) if either else text
 
 
+def values(text: str) -> Taken:
+    """Return the credentials of a text, to mask them where another text repeats them without the word for them; no
+    PIN and no plain word, which may be anything there.
+    """
+    found = ((text[start:end], kind) for start, end, kind in find(text))
+    return Taken().add({value: f"{MARK}{kind})" for value, kind in found if len(value) > 5 and not value.isalpha()})
+
+
 _HEAD = 5
 """Number of first characters by which words are looked for; few words of a list of codes share them."""
 

@@ -508,6 +508,12 @@ def test_what_a_session_note_keeps_of_the_turns(house: House, keep: str | None) 
     assert ("turn 5 says something" in note) == (keep == "full")
 
 
+def test_a_session_note_keeps_no_answer_with_a_credential_of_the_conversation(house: House) -> None:
+    said = dialogue("I own a boat. Its password is Quark&Honig3", "Quark&Honig3 it is.", "I live in Cork.", "Ok.")
+    house.extract(house.log(logs.chat_jsonl(said)), keep="full", force=True)
+    assert "(masked password) it is." in house.session() and "Quark" not in house.session()
+
+
 def test_the_vaults_own_notes_are_no_logs(house: House) -> None:
     log = house.log(logs.chat_jsonl(spoken()), "talk.jsonl")
     house.extract(log, keep="full")

@@ -20,7 +20,7 @@ from tars_memory.vault.links import links_of
 from tars_memory.vault.markdown import entries, facts
 from tars_memory.vault.markdown.lines import BY_RULES, steps_in
 from tars_memory.vault.model import Splice, role
-from tars_memory.vault.secrets import find, mask
+from tars_memory.vault.secrets import find, mask, values
 from tars_memory.vault.sessions import KnownSession, SessionFact, SessionNote, SessionTurn
 from tars_memory.vault.writing import journal, transaction
 
@@ -378,12 +378,12 @@ def _turns(
         for before, turn, after in zip([None, *spoken], spoken, [*spoken[1:], None], strict=False):
             near = (other for other in (before, after) if other is not None and other.role != turn.role)
             wanted |= {other.number for other in near} if turn.number in quoted else set()
-    kept = []
+    kept, told = [], values("\n".join(turn.text for turn in spoken))
     for turn in spoken:
         if turn.number in wanted:
             time = when[turn.number]
             clock = f"{time:%H:%M}" if time.date() == start.date() else f"{time:%Y-%m-%d %H:%M}"
-            text = mask(turn.text)
+            text = mask(told.hide(turn.text))
             if keeps == "exchanges" and len(text) > MOST_OF_TURN:
                 text = text[:MOST_OF_TURN].rstrip() + " …"
             kept.append(SessionTurn(turn.number, mask(turn.speaker), text, clock if turn.time is not None else ""))
