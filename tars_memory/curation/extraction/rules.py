@@ -990,7 +990,7 @@ class _UserTurn:
         ends = [len(plain), *(found.start() for found in reversed(whole) if found.start() not in after)]
         relative = names_relative(plain, self.lang.code)  # "this week" refers to nothing else once it is a date
         done, last, label = 0, "", _LABEL.match(plain)
-        for start in starts:
+        for at, start in enumerate(starts):
             if start < done or (label and start >= label.end()):  # "My song: I live in Rome and I love you"
                 continue
             reference = None if relative else self._reference(plain, start, breaks, day)
@@ -1000,9 +1000,27 @@ class _UserTurn:
                 said = _complete(self.lang, before, plain[done:start], text[start:end], day)
                 form = _form(self.lang, said, day) if end <= limit else None
                 if form and not self._divides(said, day):
+                    joint = self._joint(plain, starts[:at], breaks[:at], done)
+                    said = text[joint:end] if joint is not None else said
                     yield self._fact(said, sentence, day, form["kind"], habit=form.get("habit", False))
                     done, last = end, said
                     break
+
+    def _joint(self, plain: str, starts: Sequence[int], breaks: Sequence[re.Match[str]], done: int) -> int | None:
+        """Return where a statement begins that has more subjects before it (``my mother and my son live in Cork``);
+        None if what stands there is more than a subject, or nothing adds the one to the other. A name before a comma
+        may be that of the person who is spoken to: ``Tom, my mother and my son live in Cork``.
+        """
+        mine, first = self.lang.table["kinds"]["mine"], None
+        subject = self.lang.expression(rf"(?:\w+ )?(?:{mine}) <<kin>>(?: <<upper>>\w+)?")
+        for start, link in zip(reversed(starts), reversed(breaks), strict=True):
+            lead = self.lang.pattern("leads").match(plain, start)
+            part = plain[lead.end() if lead else start : link.start()]
+            adds = _ADDS.search(link[0]) if first is None else link[0] == ","
+            if start < done or not adds or not (subject.fullmatch(part) or (first is None and part.isalpha())):
+                break
+            first = start
+        return first
 
     def _reference(self, plain: str, start: int, breaks: Sequence[re.Match[str]], day: date) -> re.Match[str] | None:
         """Return the first word from ``start`` on that nothing before it in the same sentence explains; None for none.
