@@ -267,6 +267,8 @@ WORTH = [
     ("en", "My wife Anna, she is vegetarian.", "My wife Anna, she is vegetarian"),
     ("en", "My son is called Leo and he is vegetarian.", "My son is called Leo and he is vegetarian"),
     ("en", "My son Leo is four and my daughter Mia is seven.", "My son Leo is four and my daughter Mia is seven"),
+    ("pt", "Minha filha tem alergia a amendoim.", "Minha filha tem alergia a amendoim"),
+    ("es", "Mi hija tiene alergia a las nueces.", "Mi hija tiene alergia a las nueces"),
     # --- more subjects than one
     ("en", "Well, my brother Leo and my sister-in-law are vegan.", "My brother Leo and my sister-in-law are vegan"),
     ("en", "My mother, my sister and my daughter live in Cork.", "My mother, my sister and my daughter live in Cork"),
