@@ -232,6 +232,16 @@ def test_credentials_are_masked(world: World) -> None:
     assert not any(secret.encode() in file.read_bytes() for file in files if file.is_file())
 
 
+def test_a_search_before_anything_was_written_makes_a_private_state_folder(world: World) -> None:
+    os.umask(0o022)
+    world.write("a.jsonl", *HARBOUR)
+    world.add()
+    shutil.rmtree(world.base / "home" / "state", ignore_errors=True)
+    assert world.found("walnut floors")
+    folders = {path.parent for path in (world.base / "home").rglob("index*")}
+    assert folders and {path.stat().st_mode & 0o777 for path in folders} == {0o700}
+
+
 def test_an_answer_repeats_no_credential_that_the_person_told(world: World) -> None:
     told = ("the walnut password is Quark&Honig3", "my PIN is 4417 and my recovery codes:\n8f3a-91bc\n77dd-02fe")
     answers = ("Quark&Honig3 is set, and 4417 walnuts", "77dd-02fe, then 8f3a-91bc")

@@ -208,7 +208,8 @@ def connect(path: Path, parameters: str = "mode=rw", *, exclusive: bool = False)
 
 def create(path: Path) -> None:
     """Create an empty file that only its owner can read, in a folder that only its owner can enter."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (path.parent.parent, path.parent):  # of conversations: in the state folder, which may be missing, too
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
 
 
