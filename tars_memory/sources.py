@@ -28,7 +28,7 @@ from tars_memory.vault import secrets, template
 from tars_memory.vault.vault import Vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tars_memory.index.indexer import Index
@@ -383,8 +383,8 @@ class Talks:
             self._doubtful[transcript.source] = transcript.doubt
         if not own or transcript.doubt or transcript.is_silent:
             return
-        texts = _masked([turn.text[:LONGEST] for turn in own])
-        answers = _answers(transcript.turns)
+        texts, told = _masked([turn.text[:LONGEST] for turn in own])
+        answers = _answers(transcript.turns, told)
         places = [lines + turn.line for turn in own]
         if not own[0].line:
             places = _places(data, own, lines) if data is not None else [1] * len(own)
@@ -454,17 +454,23 @@ def _day(time: datetime | None) -> str:
     return time.astimezone().date().isoformat() if time is not None else ""
 
 
-def _masked(texts: Sequence[str]) -> list[list[str]]:
-    """Return the lines of each text with credentials masked, across turns: a label and its value may be in two."""
+def _masked(texts: Sequence[str]) -> tuple[list[list[str]], secrets.Taken]:
+    """Return the lines of each text with credentials masked, across turns: a label and its value may be in two; and the
+    credentials.
+    """
     counts = [text.count("\n") + 1 for text in texts]
-    lines = iter(secrets.veil("\n".join(texts)).replace("\r", " ").split("\n"))
-    return [[next(lines, "") for _ in range(count)] for count in counts]
+    said = "\n".join(texts)
+    shown = secrets.veil(said)
+    lines = iter(shown.replace("\r", " ").split("\n"))
+    told = secrets.values(said if shown is not said else "")  # it takes as long as to mask
+    return [[next(lines, "") for _ in range(count)] for count in counts], told
 
 
-def _answers(turns: Sequence[capture.turns.Turn]) -> dict[int, str]:
-    """Return the beginning of the first answer to each of the person's turns, by the turn's number."""
+def _answers(turns: Iterable[capture.turns.Turn], told: secrets.Taken) -> dict[int, str]:
+    """Return the beginning of the first answer to each of the person's turns, by the turn's number; without the
+    credentials that the person told.
+    """
     answers: dict[int, str] = {}
-    told = secrets.values("\n".join(turn.text[:LONGEST] for turn in turns if turn.role == "user"))
     question = 0
     for turn in turns:
         if turn.role == "user":
